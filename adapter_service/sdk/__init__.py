@@ -1,0 +1,79 @@
+"""What a domain author imports. A domain is data around plain functions: tools, resolvers, artifact kinds, a planner.
+
+The engine (adapter_service.application) reads these declarations; a domain imports nothing else of Handrail.
+"""
+
+from adapter_service.sdk.answer import EntityCitation, Referent
+from adapter_service.sdk.artifact import ArtifactKind, ArtifactOutput, Finding, Severity
+from adapter_service.sdk.domain import Claim, Domain, DomainEnvironment
+from adapter_service.sdk.errors import DeclarationError, ToolError
+from adapter_service.sdk.memory import ArtifactSummary, FactView, Memory
+from adapter_service.sdk.plan import (
+    ArtifactFill,
+    Fill,
+    OpenQuestion,
+    Planner,
+    PlanningRequest,
+    Proposal,
+    ReplyVerdict,
+    ResultFill,
+    SlotPatch,
+    TaskDraft,
+    TaskSummary,
+    TextFill,
+    ValueFill,
+)
+from adapter_service.sdk.resolve import (
+    Candidate,
+    Candidates,
+    Resolution,
+    ResolveContext,
+    Resolved,
+    Resolver,
+    Unresolved,
+)
+from adapter_service.sdk.text import Text
+from adapter_service.sdk.tool import ApprovalRule, Effect, Slot, Tool, ToolContext
+
+__all__ = [
+    "ApprovalRule",
+    "ArtifactFill",
+    "ArtifactKind",
+    "ArtifactOutput",
+    "ArtifactSummary",
+    "Candidate",
+    "Candidates",
+    "Claim",
+    "DeclarationError",
+    "Domain",
+    "DomainEnvironment",
+    "Effect",
+    "EntityCitation",
+    "FactView",
+    "Fill",
+    "Finding",
+    "Memory",
+    "OpenQuestion",
+    "Planner",
+    "PlanningRequest",
+    "Proposal",
+    "Referent",
+    "ReplyVerdict",
+    "Resolution",
+    "ResolveContext",
+    "Resolved",
+    "Resolver",
+    "ResultFill",
+    "Severity",
+    "Slot",
+    "SlotPatch",
+    "TaskDraft",
+    "TaskSummary",
+    "Text",
+    "TextFill",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "Unresolved",
+    "ValueFill",
+]
