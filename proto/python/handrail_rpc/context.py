@@ -102,6 +102,11 @@ def call_context(
         set_call(*before)
 
 
+def is_request_id(text: str) -> bool:
+    """Whether `text` has the form of an x-request-id."""
+    return _REQUEST_ID.fullmatch(text) is not None
+
+
 def parse_locale(accept_language: str) -> Locale:
     """'ru' if Russian is the best accepted of the two languages we speak, else 'en'. Malformed parts are skipped."""
     best: Locale = "en"
@@ -131,7 +136,7 @@ def parse_call(metadata: Mapping[str, str]) -> tuple[str, Caller, str]:
     request_id = metadata.get(REQUEST_ID_HEADER, "")
     if not request_id:
         request_id = new_request_id()
-    elif not _REQUEST_ID.fullmatch(request_id):
+    elif not is_request_id(request_id):
         violations.append(
             FieldViolation(REQUEST_ID_HEADER, "must be 1 to 128 printable ASCII characters without spaces")
         )

@@ -121,7 +121,9 @@ def _enter_call(method: str, context: Context) -> HandrailError | None:
         request_id, caller, traceparent = calls.parse_call(metadata)
     except HandrailError as error:
         refusal = error
-        request_id, caller, traceparent = calls.new_request_id(), calls.LOCAL_CALLER, ""
+        given = metadata.get(calls.REQUEST_ID_HEADER, "")
+        request_id = given if calls.is_request_id(given) else calls.new_request_id()
+        caller, traceparent = calls.LOCAL_CALLER, ""
     calls.set_call(request_id, caller, traceparent)
     bind_contextvars(request_id=request_id, method=method)
     return refusal

@@ -1,0 +1,1 @@
+"""The Workflow Loop service: how the cycle runs (requirement A1). Started by `python -m loop_service`."""

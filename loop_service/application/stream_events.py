@@ -1,0 +1,137 @@
+"""Following events: those of a run until it ends, those of a conversation from a cursor on.
+
+The table is the truth; what the feed hands over in memory is used only where it joins on without a gap. Yields stored
+bytes. A reader that falls too far behind is closed with its cursor; the run never waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from datetime import datetime
+
+from handrail_rpc.errors import NotFound, ResourceExhausted, Unavailable
+from loop_service.application.accept import CallInfo, visible_conversation
+from loop_service.application.environment import Environment
+from loop_service.application.ports import Feed, Subscription, UnitOfWork
+from loop_service.domain.conversation import AcceptedRequest
+from loop_service.domain.errors import CursorOutOfRange
+from loop_service.domain.events import StoredEvent
+
+BATCH = 256
+
+
+class StreamEvents:
+    def __init__(self, storage: UnitOfWork, feed: Feed, env: Environment) -> None:
+        self._storage = storage
+        self._feed = feed
+        self._env = env
+
+    def subscribe(self, conversation_id: str) -> Subscription:
+        """Begin to collect a conversation's events, before the request that makes them is accepted."""
+        return self._feed.subscribe(conversation_id)
+
+    async def of_request(
+        self, accepted: AcceptedRequest, subscription: Subscription
+    ) -> AsyncGenerator[StoredEvent, None]:
+        """The events of the run that the request's input is consumed by, from its start to its ending.
+
+        A message that joined a busy interaction is consumed later: nothing comes until then.
+        """
+        run_id, first = await self._wait_for_run(accepted, subscription)
+        after = first - 1
+        async with aclosing(self._follow(accepted.conversation_id, after, subscription, run_id)) as events:
+            async for event in events:
+                yield event
+                if event.ends_run:
+                    return
+
+    async def watch(
+        self,
+        conversation_id: str,
+        after: int,
+        call: CallInfo,
+        subscription: Subscription,
+        live: Callable[[str, int, datetime], bytes],
+        follow: bool,
+    ) -> AsyncGenerator[StoredEvent, None]:
+        """Events after the cursor, the live marker, then what comes. Raises NotFound, CursorOutOfRange."""
+        conversation = await self._storage.read(lambda tx: visible_conversation(tx, conversation_id, call.caller))
+        head = conversation.last_sequence
+        if after > head:
+            raise CursorOutOfRange(after, head)
+        cursor = after
+        while cursor < head:
+            batch = await self._read(conversation_id, cursor, "")
+            for event in batch:
+                yield event
+                cursor = event.sequence
+            if not batch:
+                break
+        marker = live(conversation_id, cursor, self._env.clock.now())
+        yield StoredEvent(conversation_id, cursor, "", "live", marker)
+        if follow:
+            subscription.start_live()
+            async with aclosing(self._follow(conversation_id, cursor, subscription, "")) as events:
+                async for event in events:
+                    yield event
+
+    async def _follow(
+        self, conversation_id: str, after: int, subscription: Subscription, run_id: str
+    ) -> AsyncGenerator[StoredEvent, None]:
+        """Events after `after` as they come; `run_id` picks those of one run (`cursor` still counts every number)."""
+        cursor, read_table = after, True
+        while True:
+            handed = subscription.take()
+            joins_on = handed is not None and bool(handed) and handed[0].sequence <= cursor + 1
+            if handed is not None and (joins_on or not (handed or read_table)):
+                for event in handed:
+                    if event.sequence != cursor + 1:
+                        continue
+                    cursor = event.sequence
+                    if not run_id or event.run_id == run_id:
+                        yield event
+            else:
+                while batch := await self._read(conversation_id, cursor, run_id):
+                    for event in batch:
+                        cursor = event.sequence
+                        yield event
+                    if len(batch) < BATCH:
+                        break
+            if subscription.overflowed:
+                raise lagging(cursor)
+            try:
+                read_table = not await subscription.wait(self._env.timings.watch_poll_seconds)
+            except Unavailable as drained:
+                drained.metadata["cursor"] = str(cursor)
+                raise
+
+    async def _wait_for_run(self, accepted: AcceptedRequest, subscription: Subscription) -> tuple[str, int]:
+        run_id = accepted.run_id
+        if accepted.first_sequence:
+            return run_id, accepted.first_sequence
+        while not run_id:
+            message = await self._storage.read(lambda tx: tx.messages.find(accepted.message_id))
+            if message is None:
+                raise NotFound.of("message", accepted.message_id)
+            run_id = message.run_id
+            if not run_id:
+                await subscription.wait(self._env.timings.watch_poll_seconds)
+                subscription.take()
+        wanted = run_id
+        run = await self._storage.read(lambda tx: tx.runs.find(wanted))
+        if run is None:
+            raise NotFound.of("run", run_id)
+        return run_id, run.first_sequence
+
+    async def _read(self, conversation_id: str, after: int, run_id: str) -> list[StoredEvent]:
+        return await self._storage.read(lambda tx: tx.journal.events(conversation_id, after, BATCH, run_id))
+
+
+def lagging(cursor: int) -> ResourceExhausted:
+    """The reader fell too far behind; it resumes from `cursor` by WatchConversation."""
+    return ResourceExhausted(
+        f"this reader fell too far behind; resume with after_sequence {cursor}",
+        reason="READER_TOO_SLOW",
+        metadata={"cursor": str(cursor)},
+    )

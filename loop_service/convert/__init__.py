@@ -1,0 +1,1 @@
+"""The one place where domain values and protobuf messages meet. Pure functions."""

@@ -1,0 +1,1 @@
+"""Tables, stores and the unit of work of the Loop's own database."""

@@ -1,0 +1,1 @@
+"""Background work: claims queued runs, renews leases, fires timers."""

@@ -1,0 +1,217 @@
+"""Inputs while the interaction is busy: joining, drain_first, stopping in flight (soundness.md 'Inputs', 'Action')."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
+from handrail.common.v1 import decision_pb2, failure_pb2, tool_pb2
+from handrail.loop.v1 import interaction_state_pb2
+from handrail.loop.v1 import workflow_loop_service_pb2 as pb
+from tests.fakes.adapter import ask, call, complete, end_with, reply
+from tests.grpc.loop.driver import LoopDriver, check_runs, collect, last, names, running_loop
+from tests.grpc.loop.errors import refused
+
+
+def tool_then_ask(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+    match request.observation.WhichOneof("kind"):
+        case "tool_finished":
+            return ask()
+        case "user_message" if not request.observation.user_message.begins_interaction:
+            return complete(f"went on with {request.observation.user_message.text}")
+        case _:
+            return call(f"call_{request.interaction_id}")
+
+
+async def test_drain_first_a_queued_message_goes_on_instead_of_the_question(tmp_path: Path) -> None:
+    async with running_loop(tmp_path, tool_then_ask) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        first = asyncio.ensure_future(driver.send(conversation_id, "start"))
+        await driver.adapter.until_arrived("tool")
+        second = driver.open_send(conversation_id, "and more")
+        joined = asyncio.ensure_future(collect(second))
+        await driver.until(lambda: _has(driver, conversation_id, "message_accepted"))
+        gate.set()
+        events, joined_events = await first, await joined
+        assert "clarification_required" not in names(events)
+        assert last(events, "completed").answer.text == "went on with and more"
+        # The joined stream shows the run that consumed its message, from that run's start.
+        assert [e.sequence for e in joined_events] == [e.sequence for e in events]
+        check_runs(await driver.events(conversation_id))
+
+
+async def test_a_message_queued_behind_an_ending_opens_the_successor(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        if request.observation.WhichOneof("kind") == "tool_finished":
+            return complete("first")
+        if request.observation.user_message.text != "start":
+            return complete(f"answer to {request.observation.user_message.text}")
+        return call(f"call_{request.interaction_id}")
+
+    async with running_loop(tmp_path, script) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        first = asyncio.ensure_future(driver.send(conversation_id, "start"))
+        await driver.adapter.until_arrived("tool")
+        queued = []
+        for text in ("two", "three"):
+            queued.append(asyncio.ensure_future(driver.send(conversation_id, text)))
+            await driver.until(partial(_has, driver, conversation_id, "message_accepted", len(queued)))
+        gate.set()
+        assert last(await first, "completed").answer.text == "first"
+        assert last(await queued[0], "completed").answer.text == "answer to two"
+        assert last(await queued[1], "completed").answer.text == "answer to three"
+        stored = await driver.events(conversation_id)
+        check_runs(stored)
+        assert len({e.interaction_id for e in stored}) == 3
+
+
+async def test_unclear_input_brings_the_held_back_question(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        match request.observation.WhichOneof("kind"):
+            case "tool_finished":
+                return ask("Which place?")
+            case "user_message" if not request.observation.user_message.begins_interaction:
+                return reply(decision_pb2.REPLY_VERDICT_UNCLEAR)
+            case _:
+                return call(f"call_{request.interaction_id}")
+
+    async with running_loop(tmp_path, script) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        first = asyncio.ensure_future(driver.send(conversation_id, "start"))
+        await driver.adapter.until_arrived("tool")
+        second = asyncio.ensure_future(driver.send(conversation_id, "hm"))
+        await driver.until(lambda: _has(driver, conversation_id, "message_accepted"))
+        gate.set()
+        assert last(await first, "clarification_required").prompt.question == "Which place?"
+        await second
+
+
+async def test_confirm_stop_canceled_is_told_after_the_running_call_ended(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return call(f"call_{request.interaction_id}", effect=tool_pb2.EFFECT_EXTERNAL)
+
+    async with running_loop(tmp_path, script) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        running = asyncio.ensure_future(driver.send(conversation_id, "start"))
+        await driver.adapter.until_arrived("tool")
+        interaction_id = driver.adapter.decide_requests[0].interaction_id
+        request = pb.CancelInteractionRequest(request_id="c", interaction_id=interaction_id, reason="enough")
+        canceling = asyncio.ensure_future(driver.stub.CancelInteraction(request))
+        await driver.until(lambda: _asked_to_cancel(driver))
+        assert not canceling.done()
+        gate.set()
+        response = await canceling
+        assert response.interaction.state == interaction_state_pb2.INTERACTION_STATE_CANCELED
+        events = await running
+        assert names(events)[-3:] == ["artifact_published", "status_changed", "canceled"]
+        assert "tool_finished" in names(events)
+        canceled = last(events, "canceled")
+        assert canceled.reason == "enough"
+        assert [s.tool_call_id for s in canceled.confirmed_steps] == [f"call_{interaction_id}"]
+        assert driver.adapter.executions == 1
+        # The stop raised the epoch, and the Adapter was told the higher one.
+        assert driver.adapter.cancel_requests[0].lease_epoch > driver.adapter.decide_requests[0].lease_epoch
+        again = await driver.stub.CancelInteraction(request)
+        assert again.interaction.state == interaction_state_pb2.INTERACTION_STATE_CANCELED
+        check_runs(await driver.events(conversation_id))
+
+
+async def test_cancel_of_an_ended_interaction_names_its_state(tmp_path: Path) -> None:
+    async with running_loop(tmp_path, lambda request: complete()) as driver:
+        conversation_id = await driver.create()
+        events = await driver.send(conversation_id, "x")
+        request = pb.CancelInteractionRequest(request_id="c", interaction_id=events[0].interaction_id)
+        refusal = await refused(driver.stub.CancelInteraction(request), "FAILED_PRECONDITION")
+        assert refusal.metadata["state"] == "completed"
+        unknown = pb.CancelInteractionRequest(request_id="d", interaction_id="int_none")
+        await refused(driver.stub.CancelInteraction(unknown), "NOT_FOUND")
+
+
+async def test_no_ending_while_a_change_lacks_its_outcome(tmp_path: Path) -> None:
+    """The Adapter is away after a dispatched EXTERNAL call: the canceled run waits, and a timer settles it later."""
+
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return call("call_1", effect=tool_pb2.EFFECT_EXTERNAL)
+
+    async with running_loop(tmp_path, script, stop_patience_seconds=0.3, settle_first_seconds=0.2) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        running = asyncio.ensure_future(driver.send(conversation_id, "start"))
+        await driver.adapter.until_arrived("tool")
+        interaction_id = driver.adapter.decide_requests[0].interaction_id
+        request = pb.CancelInteractionRequest(request_id="c", interaction_id=interaction_id)
+        canceling = asyncio.ensure_future(driver.stub.CancelInteraction(request))
+        events = await running
+        assert names(events)[-1] == "waiting"
+        assert not canceling.done()
+        gate.set()
+        response = await canceling
+        assert response.interaction.state == interaction_state_pb2.INTERACTION_STATE_CANCELED
+        stored = await driver.events(conversation_id)
+        check_runs(stored)
+        assert names(stored).count("tool_finished") == 1
+        assert driver.adapter.executions == 1
+
+
+async def test_unknown_outcome_fails_the_run_and_says_so(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return call("call_1", effect=tool_pb2.EFFECT_EXTERNAL)
+
+    async with running_loop(tmp_path, script, end_with(tool_pb2.OUTCOME_UNKNOWN)) as driver:
+        conversation_id = await driver.create()
+        events = await driver.send(conversation_id, "x", metadata=(("accept-language", "ru"),))
+        failure = last(events, "failed").failure
+        assert failure.code == "tool_outcome_unknown"
+        assert failure.progress == failure_pb2.PROGRESS_UNKNOWN
+        assert "Неизвестно" in failure.explanation
+        check_runs(await driver.events(conversation_id))
+
+
+async def test_tool_action_limit_names_the_limit_and_the_steps(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return call(f"call_{request.decision_number}")
+
+    async with running_loop(tmp_path, script, tool_actions=3) as driver:
+        conversation_id = await driver.create()
+        failure = last(await driver.send(conversation_id, "x"), "failed").failure
+        assert failure.code == "tool_action_limit_reached"
+        assert "3" in failure.explanation
+        assert failure.progress == failure_pb2.PROGRESS_PARTIAL
+        assert [s.tool_call_id for s in failure.confirmed_steps] == ["call_1", "call_2", "call_3"]
+        assert len(driver.adapter.cancel_requests) == 1
+
+
+async def test_reads_run_side_by_side_and_are_one_observation(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        if request.observation.WhichOneof("kind") == "tool_finished":
+            return complete(",".join(c.tool_call_id for c in request.observation.tool_finished.calls))
+        return call("a", "b", "c")
+
+    async with running_loop(tmp_path, script) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        running = asyncio.ensure_future(driver.send(conversation_id, "x"))
+        await driver.until(lambda: _dispatched(driver, 3))
+        gate.set()
+        events = await running
+        assert last(events, "completed").answer.text == "a,b,c"
+        assert names(events).count("tool_finished") == 3
+        assert len(driver.adapter.decide_requests) == 2
+
+
+async def _has(driver: LoopDriver, conversation_id: str, name: str, count: int = 1) -> bool:
+    return names(await driver.events(conversation_id)).count(name) >= count
+
+
+async def _asked_to_cancel(driver: LoopDriver) -> bool:
+    return bool(driver.adapter.cancel_requests)
+
+
+async def _dispatched(driver: LoopDriver, count: int) -> bool:
+    return len(driver.adapter.ledger) >= count
