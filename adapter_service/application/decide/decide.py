@@ -1,0 +1,208 @@
+"""`Decide`: one numbered decision (requirements B1 to B3). Called by the servicer.
+
+Load from one snapshot, compute in a thread outside any transaction, then one transaction checks everything again and
+stores plan, facts, calls, approval and decision (soundness rules first_writer, fence_interaction, tombstone,
+supersede_in_decide). Equal requests get the stored bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from adapter_service.application.check_access import check_access
+from adapter_service.application.decide.apply_observation import apply_observation
+from adapter_service.application.decide.load_situation import load_situation
+from adapter_service.application.decide.next_step import next_step
+from adapter_service.application.decide.summary import summary_of_outcome
+from adapter_service.application.decide.turn import DecideCommand, Situation, Turn
+from adapter_service.application.ports import Clock, Codec, Domains, Ids, Threads, Transaction, UnitOfWork
+from adapter_service.domain import failure_texts as texts
+from adapter_service.domain.decision import Blocked, Complete, Decision, DecisionOutcome, Fail
+from adapter_service.domain.errors import DecisionContradiction, DecisionGap, InteractionClosed, StalePlanVersion
+from adapter_service.domain.failure import Failure, Progress, Stage
+from adapter_service.domain.session import Interaction, StoredDecision
+from adapter_service.sdk import Domain, ReplyVerdict
+from handrail_rpc.errors import HandrailError, NotFound, Unavailable
+from handrail_rpc.logging import get_logger
+
+MOST_RECOMPUTATIONS = 4
+_WITHOUT_OUTCOME = (ReplyVerdict.NEW_REQUEST, ReplyVerdict.CANCEL, ReplyVerdict.UNCLEAR)
+
+logger = get_logger(__name__)
+
+
+class _Moved(Exception):
+    """What the computation read has changed meanwhile: compute again."""
+
+
+class Decide:
+    """The use case; one instance a process."""
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        domains: Domains,
+        *,
+        clock: Clock,
+        ids: Ids,
+        codec: Codec,
+        threads: Threads,
+        read_content: Callable[[str], bytes],
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._domains = domains
+        self._clock = clock
+        self._ids = ids
+        self._codec = codec
+        self._threads = threads
+        self._read_content = read_content
+
+    async def run(self, command: DecideCommand) -> bytes:
+        """The serialized Decision. Raises the refusals of domain.errors, NotFound for an unknown domain or session."""
+        domain = self._domains.get(command.domain)
+        if domain is None:
+            raise NotFound.of("domain", command.domain)
+        for _ in range(MOST_RECOMPUTATIONS):
+            found = await self._unit_of_work.read(lambda tx: self._load(tx, command, domain))
+            if isinstance(found, bytes):
+                return await self._replay(command, found)
+            try:
+                return await self._decide(command, domain, found)
+            except _Moved:
+                continue
+        raise Unavailable("the session is changing too fast; ask again", reason="SESSION_BUSY")
+
+    async def _decide(self, command: DecideCommand, domain: Domain, situation: Situation) -> bytes:
+        turn, decision = await self._threads.run(lambda: self._compute(command, domain, situation))
+        return await self._unit_of_work.write(lambda tx: self._store(tx, turn, decision))
+
+    async def _replay(self, command: DecideCommand, stored: bytes) -> bytes:
+        def adopt(tx: Transaction) -> None:
+            check_access(tx, command)
+            tx.interactions.raise_epoch(command.interaction_id, command.epoch)
+
+        await self._unit_of_work.write(adopt)
+        return stored
+
+    def _load(self, tx: Transaction, command: DecideCommand, domain: Domain) -> Situation | bytes:
+        session, interaction = check_access(tx, command)
+        return _check_number(tx, command, interaction) or load_situation(tx, session, interaction, domain)
+
+    def _compute(self, command: DecideCommand, domain: Domain, situation: Situation) -> tuple[Turn, Decision]:
+        turn = Turn(command, domain, situation, self._clock(), self._ids, self._read_content)
+        try:
+            outcome = apply_observation(turn)
+            if outcome is None and turn.verdict not in _WITHOUT_OUTCOME:
+                outcome = next_step(turn)
+        except HandrailError:
+            raise
+        except Exception as error:
+            # A callback of the domain broke: the request ends with a failure instead of never getting an answer.
+            logger.error("domain callback failed", domain=domain.name, exc_info=error)
+            turn = Turn(command, domain, situation, turn.now, self._ids, self._read_content)
+            outcome = _broken(turn)
+        return turn, self._decision(turn, outcome)
+
+    def _decision(self, turn: Turn, outcome: DecisionOutcome | None) -> Decision:
+        command = turn.command
+        if outcome is None:
+            turn.plan = turn.situation.plan
+        else:
+            ended = isinstance(outcome, Complete | Fail | Blocked)
+            turn.plan = replace(turn.plan, version=command.base_plan_version + 1, ended=ended)
+        return Decision(
+            decision_id=self._ids("dec"),
+            decision_number=command.decision_number,
+            plan_version=turn.plan.version,
+            outcome=outcome,
+            context_size_bytes=turn.context_size(),
+            summary=summary_of_outcome(turn, outcome),
+            blocks=tuple(turn.blocks),
+            reply_verdict=turn.verdict,
+        )
+
+    def _store(self, tx: Transaction, turn: Turn, decision: Decision) -> bytes:
+        command = turn.command
+        session, interaction = check_access(tx, command)
+        stored = _check_number(tx, command, interaction)
+        if stored is not None:
+            return stored  # first_writer: the loser's work is discarded
+        if session.revision != turn.situation.session.revision:
+            raise _Moved
+        now = self._clock()
+        if interaction is None:
+            tx.interactions.add(
+                Interaction(command.interaction_id, session.domain_session_id, command.epoch, False, 0, 0), now
+            )
+        if command.supersedes:
+            _close(tx, command.supersedes, session.domain_session_id, now)
+        tx.interactions.raise_epoch(command.interaction_id, command.epoch)
+        tx.sessions.store_facts(session.domain_session_id, command.facts, now)
+        for end in turn.ended_approvals:
+            tx.calls.resolve_approval(end.digest, end.state, end.approval_id, end.resolved_by)
+        if decision.outcome is not None:
+            if turn.new_approval is not None:
+                tx.calls.add_approval(turn.new_approval)
+            for call in turn.calls:
+                tx.calls.add_call(call)
+            if turn.candidates:
+                tx.interactions.add_candidates(command.interaction_id, command.decision_number, turn.candidates)
+        tx.interactions.advance(command.interaction_id, command.decision_number, turn.plan)
+        data = self._codec.decision(decision)
+        tx.interactions.add_decision(
+            command.interaction_id,
+            decision.decision_id,
+            StoredDecision(command.decision_number, command.base_plan_version, command.observation_bytes, data),
+            now,
+        )
+        return data
+
+
+def _check_number(tx: Transaction, command: DecideCommand, interaction: Interaction | None) -> bytes | None:
+    """The stored bytes of an equal request, None for the next number; otherwise the refusal is raised."""
+    stored_number = interaction.decision_number if interaction is not None else 0
+    plan_version = interaction.plan_version if interaction is not None else 0
+    number = command.decision_number
+    if number <= stored_number:
+        stored = tx.interactions.find_decision(command.interaction_id, number)
+        assert stored is not None  # decisions are never removed
+        if (stored.base_plan_version, stored.observation_bytes) != (
+            command.base_plan_version,
+            command.observation_bytes,
+        ):
+            raise DecisionContradiction(number, "another observation or base_plan_version is stored under this number")
+        return stored.decision_bytes
+    if number > stored_number + 1:
+        raise DecisionGap(number, stored_number)
+    if interaction is not None and interaction.closed:
+        raise InteractionClosed(command.interaction_id)
+    if command.base_plan_version != plan_version:
+        raise StalePlanVersion(command.base_plan_version, plan_version)
+    return None
+
+
+def _close(tx: Transaction, interaction_id: str, domain_session_id: str, now: datetime) -> None:
+    """Write the tombstone of a superseded interaction (soundness rule supersede_in_decide)."""
+    known = tx.interactions.find(interaction_id)
+    if known is None:
+        tx.interactions.add(Interaction(interaction_id, domain_session_id, 0, True, 0, 0), now)
+    elif known.domain_session_id == domain_session_id:
+        tx.interactions.close(interaction_id)
+    else:
+        raise NotFound.of("interaction", interaction_id)
+
+
+def _broken(turn: Turn) -> Fail:
+    """A failure without confirmed steps: telling them would call the broken domain again."""
+    return Fail(
+        Failure(
+            stage=Stage.PLANNING,
+            code="plan_invalid",
+            explanation=texts.PLAN_INVALID.localized(turn.locale),
+            source_code="domain_error",
+            progress=Progress.PARTIAL if turn.done_tasks() else Progress.NOT_EXECUTED,
+            request_id=turn.command.request_id,
+        )
+    )

@@ -1,0 +1,71 @@
+"""Reads from one snapshot of the database what a decision is computed from. Called by `decide` and get_session."""
+
+from __future__ import annotations
+
+from adapter_service.application.decide.turn import Situation
+from adapter_service.application.ports import Transaction
+from adapter_service.domain.artifact import ArtifactVersion
+from adapter_service.domain.ledger import ExecutionState
+from adapter_service.domain.plan import Plan
+from adapter_service.domain.session import MOST_ARTIFACTS, Interaction, Session
+from adapter_service.sdk import ArtifactFill, Domain
+
+
+def load_situation(tx: Transaction, session: Session, interaction: Interaction | None, domain: Domain) -> Situation:
+    """Session, memory, plan, and what the plan's calls and question refer to."""
+    plan = tx.interactions.plan(interaction.interaction_id, interaction.plan_version) if interaction else Plan()
+    call_ids = [task.tool_call_id for task in plan.tasks if task.tool_call_id]
+    executions = {call_id: row for call_id in call_ids if (row := tx.calls.find_execution(call_id)) is not None}
+    made = {
+        call_id: version
+        for call_id, row in executions.items()
+        if row.state is ExecutionState.SUCCEEDED and (version := tx.artifacts.made_by(call_id)) is not None
+    }
+    inputs = {call_id: call.input_bytes for call_id in call_ids if (call := tx.calls.find_call(call_id)) is not None}
+    artifacts = _artifacts(tx, session, plan, made)
+    validations = {
+        version.artifact_id: found
+        for version in artifacts
+        if (found := tx.artifacts.find_validation(version.artifact_id, version.version)) is not None
+    }
+    question = plan.question
+    return Situation(
+        session=session,
+        interaction=interaction,
+        plan=plan,
+        referents=tx.sessions.referents(session.domain_session_id),
+        facts=tx.sessions.facts(session.domain_session_id),
+        artifacts=artifacts,
+        validations=validations,
+        executions=executions,
+        made=made,
+        inputs=inputs,
+        candidates=(
+            tx.interactions.candidates(interaction.interaction_id, question.candidates_of)
+            if interaction is not None and question is not None and question.candidates_of
+            else ()
+        ),
+        approval=tx.calls.find_approval(plan.approval_digest) if plan.approval_digest else None,
+        policy_version=tx.calls.stored_version(domain.name, "policy", ""),
+        tool_versions={
+            tool.name: tx.calls.stored_version(domain.name, "tool", tool.name)
+            for tool in domain.tools
+            if tool.effect.needs_approval
+        },
+    )
+
+
+def _artifacts(
+    tx: Transaction, session: Session, plan: Plan, made: dict[str, ArtifactVersion]
+) -> tuple[ArtifactVersion, ...]:
+    """The newest artifacts of the session, and those of the plan that are older."""
+    newest = tx.artifacts.newest(session.domain_session_id, MOST_ARTIFACTS)
+    known = {version.artifact_id for version in newest}
+    named = {version.artifact_id for version in made.values()}
+    for task in plan.tasks:
+        named |= {slot.fill.artifact_id for slot in task.slots.values() if isinstance(slot.fill, ArtifactFill)}
+        if task.artifact is not None:
+            named.add(task.artifact.artifact_id)
+    older = [tx.artifacts.find(artifact_id) for artifact_id in sorted(named - known - {""})]
+    mine = [version for version in older if version and version.domain_session_id == session.domain_session_id]
+    return (*newest, *mine)

@@ -1,0 +1,253 @@
+"""Fills the slots of one task: texts through resolvers, facts, earlier results, artifacts (requirements C5, C11).
+
+Called by `next_step`. A slot without a meaning becomes a question about that slot alone, or a failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from adapter_service.application.decide.turn import Turn
+from adapter_service.domain import failure_texts as texts
+from adapter_service.domain.decision import Ask, Candidate, Fail, PromptType
+from adapter_service.domain.failure import Stage
+from adapter_service.domain.plan import Question, SlotState, Task, TaskSlot
+from adapter_service.domain.session import MOST_CANDIDATES
+from adapter_service.sdk import (
+    ArtifactFill,
+    Candidates,
+    FactView,
+    Resolution,
+    ResolveContext,
+    Resolved,
+    ResultFill,
+    Text,
+    TextFill,
+    Tool,
+    Unresolved,
+    ValueFill,
+)
+
+MOST_TRIES = 2
+_MISSING = object()
+
+
+def resolve_task(turn: Turn, task_id: str) -> Ask | Fail | None:
+    """Resolve every open slot of a task in `turn.plan`; None when all are settled, else what stands in the way."""
+    tool = turn.tool_of(turn.plan.task(task_id))
+    for name in tool.parameters:
+        task = turn.plan.task(task_id)
+        slot = task.slots.get(name, TaskSlot(name))
+        if slot.state is not SlotState.OPEN:
+            continue
+        found = _resolve_slot(turn, task, tool, slot)
+        if not isinstance(found, TaskSlot):
+            return found
+        turn.plan = turn.plan.with_task(task.with_slot(found))
+    return None
+
+
+def label_of(tool: Tool, name: str) -> Text:
+    """The readable name of a parameter."""
+    declared = tool.slots.get(name)
+    return declared.label if declared is not None and declared.label is not None else Text(name, name)
+
+
+def accepts(tool: Tool, name: str, value: Any) -> bool:
+    """Whether a JSON value is of the parameter's type."""
+    try:
+        tool.type_of(name).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+def _resolve_slot(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | Ask | Fail:
+    match slot.fill:
+        case TextFill(text):
+            return _apply_resolution(turn, task, tool, slot, _resolve_text(turn, tool, slot.name, text))
+        case ValueFill(value, display):
+            if slot.name not in tool.artifacts and not accepts(tool, slot.name, value):
+                return _plan_invalid(turn, "value_of_wrong_type")
+            return slot.resolved(value, display or _display(value), "value")
+        case ResultFill(source, path):
+            return _from_result(turn, tool, slot, source, path)
+        case ArtifactFill(source, artifact_id):
+            return _artifact(turn, tool, slot, source, artifact_id)
+        case None:
+            return _unfilled(turn, task, tool, slot)
+
+
+def _resolve_text(turn: Turn, tool: Tool, name: str, text: str) -> Resolution:
+    declared = tool.slots.get(name)
+    if declared is not None and declared.resolver:
+        context = ResolveContext(turn.locale, turn.now, turn.memory)
+        return turn.domain.resolvers[declared.resolver](text, context)
+    adapter: TypeAdapter[Any] = tool.type_of(name)
+    try:
+        value = adapter.validate_strings(text.strip())
+    except ValidationError:
+        return Unresolved(texts.filled(texts.NOT_ACCEPTED, text=Text(text, text)), "tool_input_invalid")
+    return Resolved(adapter.dump_python(value, mode="json"), text.strip())
+
+
+def _apply_resolution(
+    turn: Turn, task: Task, tool: Tool, slot: TaskSlot, resolution: Resolution
+) -> TaskSlot | Ask | Fail:
+    match resolution:
+        case Candidates(options) if len(options) == 1:
+            return slot.resolved(options[0].value, options[0].display_name, "user")
+        case Candidates(options) if options:
+            return _ask_which(turn, task, tool, slot, options)
+        case Resolved(value, display):
+            if not accepts(tool, slot.name, value):
+                return _plan_invalid(turn, "resolved_value_of_wrong_type")
+            return slot.resolved(value, display, "user")
+        case Unresolved(explanation, code):
+            return ask_again(turn, task, tool, slot, explanation, code)
+        case _:
+            nothing = texts.filled(texts.NOT_ACCEPTED, text=Text(slot.display or slot.name, slot.display or slot.name))
+            return ask_again(turn, task, tool, slot, nothing, "entity_not_found")
+
+
+def ask_again(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, explanation: Text, code: str) -> Ask | Fail:
+    """Ask for a slot whose text has no meaning, saying why; after MOST_TRIES the request fails with `code`."""
+    if slot.attempts >= MOST_TRIES:
+        return turn.fail(Stage.PLANNING, code, explanation, source_code=code)
+    waiting = replace(slot.reopened(), fill=None, attempts=slot.attempts + 1, note=explanation)
+    turn.plan = turn.plan.with_task(task.with_slot(waiting))
+    return _ask_for(turn, task, tool, waiting)
+
+
+def _ask_which(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, options: tuple[Any, ...]) -> Ask:
+    label = label_of(tool, slot.name)
+    said = slot.fill.text if isinstance(slot.fill, TextFill) else slot.display
+    turn.candidates = tuple(
+        Candidate(turn.ids("cnd"), option.identity, option.display_name, option.description, option.value)
+        for option in options[:MOST_CANDIDATES]
+    )
+    turn.plan = replace(
+        turn.plan, question=Question(task.task_id, slot.name, candidates_of=turn.command.decision_number)
+    )
+    return Ask(
+        type=PromptType.SELECT,
+        question=texts.filled(texts.WHICH_ONE, label=label, text=Text(said, said)).localized(turn.locale),
+        required=is_demanded(tool, slot),
+        task_id=task.task_id,
+        slot=slot.name,
+        options=turn.candidates,
+    )
+
+
+def _ask_for(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> Ask:
+    turn.plan = replace(turn.plan, question=Question(task.task_id, slot.name))
+    return Ask(
+        type=PromptType.INPUT,
+        question=question_of(turn, tool, slot),
+        required=is_demanded(tool, slot),
+        task_id=task.task_id,
+        slot=slot.name,
+    )
+
+
+def is_demanded(tool: Tool, slot: TaskSlot) -> bool:
+    """Whether the slot may not be skipped: the signature needs it, or a finding or a failed call demands it."""
+    return tool.is_required(slot.name) or slot.ask
+
+
+def question_of(turn: Turn, tool: Tool, slot: TaskSlot) -> str:
+    """The slot's question, after the reason why it is asked (again)."""
+    declared = tool.slots.get(slot.name)
+    if declared is not None:
+        question = declared.question
+    else:
+        question = texts.filled(texts.ASK_LABEL, label=label_of(tool, slot.name))
+    parts = [] if slot.note is None else [slot.note.localized(turn.locale)]
+    return " ".join([*parts, question.localized(turn.locale)])
+
+
+def _unfilled(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | Ask | Fail:
+    if slot.name in tool.artifacts:
+        if not tool.is_required(slot.name):
+            return replace(slot, state=SlotState.ABSENT)
+        kind = turn.domain.kind(tool.artifacts[slot.name]).title
+        return turn.fail(
+            Stage.PLANNING,
+            "entity_not_found",
+            texts.filled(texts.NO_ARTIFACT, kind=kind),
+            helpful_action=texts.NO_ARTIFACT_HELP,
+        )
+    declared = tool.slots.get(slot.name)
+    if declared is not None and declared.fact:
+        fact = next((fact for fact in turn.memory.facts if fact.name == declared.fact), None)
+        if fact is not None:
+            value = fact_value(fact) if declared.fact_value is None else declared.fact_value(fact)
+            if accepts(tool, slot.name, value):
+                return slot.resolved(value, _display(value), f"fact:{fact.source}")
+    if is_demanded(tool, slot) or slot.attempts:
+        return _ask_for(turn, task, tool, slot)
+    return replace(slot, state=SlotState.ABSENT)
+
+
+def fact_value(fact: FactView) -> dict[str, Any]:
+    """The default value of a slot filled from a fact: the fact's own, with where and when it comes from."""
+    observed = None if fact.observed_time is None else fact.observed_time.isoformat()
+    return {**fact.value, "source": fact.source, "scope": fact.scope, "observed_time": observed}
+
+
+def _from_result(turn: Turn, tool: Tool, slot: TaskSlot, source: str, path: str) -> TaskSlot | Fail:
+    task = turn.plan.task(source)
+    value = turn.result(task)
+    for part in path.split(".") if path else ():
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, dict):
+            value = value.get(part, _MISSING)
+        else:
+            value = _MISSING
+        if value is _MISSING:
+            break
+    if value is _MISSING or value is None or value == []:
+        said = turn.tool_of(task)
+        told = Text(said.say(turn.result(task), "en"), said.say(turn.result(task), "ru"))
+        nothing = texts.filled(texts.NOTHING_FOUND, title=tool.title)
+        explanation = Text(f"{told.en} {nothing.en}".strip(), f"{told.ru} {nothing.ru}".strip())
+        return turn.fail(Stage.PLANNING, "entity_not_found", explanation)
+    if not accepts(tool, slot.name, value):
+        return _plan_invalid(turn, "result_of_wrong_type")
+    return slot.resolved(value, _display(value), "result")
+
+
+def _artifact(turn: Turn, tool: Tool, slot: TaskSlot, source: str, artifact_id: str) -> TaskSlot | Fail:
+    if source:
+        made = turn.plan.task(source).artifact
+        artifact_id = made.artifact_id if made is not None else ""
+    current = turn.find_artifact(artifact_id)
+    wanted = tool.artifacts.get(slot.name)
+    if wanted is None:
+        return _plan_invalid(turn, "artifact_for_plain_parameter")
+    if current is None or current.kind != wanted:
+        return turn.fail(
+            Stage.PLANNING,
+            "entity_not_found",
+            texts.filled(texts.NO_ARTIFACT, kind=turn.domain.kind(wanted).title),
+            helpful_action=texts.NO_ARTIFACT_HELP,
+        )
+    return slot.resolved(artifact_id, current.title, "artifact")
+
+
+def _plan_invalid(turn: Turn, source_code: str) -> Fail:
+    return turn.fail(
+        Stage.PLANNING,
+        "plan_invalid",
+        texts.PLAN_INVALID,
+        helpful_action=texts.PLAN_INVALID_HELP,
+        source_code=source_code,
+    )
+
+
+def _display(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)[:200]

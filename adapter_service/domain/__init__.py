@@ -1,0 +1,1 @@
+"""Pure rules and data of the Adapter: plan, policy, approval, ledger, answers. Imports only the sdk."""

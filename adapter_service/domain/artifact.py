@@ -1,0 +1,68 @@
+"""Artifact versions and validations as data. Versions are immutable; a validation judges exactly one version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactReference:
+    """A reference to one version; `sha256` is lower-case hex over the stored bytes."""
+
+    artifact_id: str
+    version: int
+    sha256: str
+    media_type: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactVersion:
+    """One stored version without its content. `latest_version` is the artifact's newest one."""
+
+    artifact_id: str
+    conversation_id: str
+    domain_session_id: str
+    kind: str
+    version: int
+    latest_version: int
+    sha256: str
+    media_type: str
+    title: str
+    size_bytes: int
+    tool_call_id: str
+    tool: str
+    input_sha256: str
+    sources: tuple[str, ...]
+    create_time: datetime
+    settled_by: str = ""
+
+    @property
+    def reference(self) -> ArtifactReference:
+        """The reference that decisions, outcomes and inputs carry."""
+        return ArtifactReference(self.artifact_id, self.version, self.sha256, self.media_type, self.title)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRecord:
+    """A stored finding; see sdk.Finding."""
+
+    severity: str
+    path: str
+    slot: str
+    code: str
+    message_en: str
+    message_ru: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The result of validating one version. `sha256` covers version, validator and findings."""
+
+    artifact_id: str
+    version: int
+    sha256: str
+    passed: bool
+    findings: tuple[FindingRecord, ...]
+    tool_call_id: str

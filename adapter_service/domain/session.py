@@ -1,0 +1,55 @@
+"""Sessions, interactions and client facts as the Adapter keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+MOST_REFERENTS = 20
+MOST_ARTIFACTS = 10
+MOST_FACTS = 32
+MOST_CANDIDATES = 20
+MOST_MESSAGE_CHARACTERS = 4000
+MOST_ARTIFACT_BYTES = 8 * 1024 * 1024
+MOST_PARALLEL_READS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The session of a conversation. `revision` counts changes of what planning reads besides plans."""
+
+    domain_session_id: str
+    domain: str
+    conversation_id: str
+    create_time: datetime
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """The Adapter's row of an interaction: fence, tombstone and how far its decisions have come."""
+
+    interaction_id: str
+    domain_session_id: str
+    epoch: int
+    closed: bool
+    decision_number: int
+    plan_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """On whose behalf the Loop calls; from the caller's credential."""
+
+    principal: str
+    roles: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """A decision as stored: returned byte for byte to an equal request (requirement B2)."""
+
+    decision_number: int
+    base_plan_version: int
+    observation_bytes: bytes
+    decision_bytes: bytes

@@ -1,0 +1,210 @@
+"""Tables of the Adapter's database (SQLAlchemy Core). The migration 0001 creates exactly these; a test compares them.
+
+Times are integer microseconds since 1970 UTC. Ledger rows, tombstones and approvals are never deleted.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table, Text
+
+METADATA = MetaData()
+
+history = Table("history", METADATA, Column("history_id", String, primary_key=True))
+
+# Monotone rows: a process whose own version differs refuses to claim (soundness.md, Further rules).
+versions = Table(
+    "versions",
+    METADATA,
+    Column("domain", String, primary_key=True),
+    Column("kind", String, primary_key=True),  # policy or tool
+    Column("name", String, primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+
+sessions = Table(
+    "sessions",
+    METADATA,
+    Column("domain_session_id", String, primary_key=True),
+    Column("domain", String, nullable=False),
+    Column("conversation_id", String, nullable=False, unique=True),
+    Column("create_time", Integer, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("referents", Text, nullable=False),
+)
+
+facts = Table(
+    "facts",
+    METADATA,
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("source", String, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("observed_time", Integer),
+    Column("receive_time", Integer, nullable=False),
+)
+
+interactions = Table(
+    "interactions",
+    METADATA,
+    Column("interaction_id", String, primary_key=True),
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("decision_number", Integer, nullable=False),
+    Column("plan_version", Integer, nullable=False),
+    Column("create_time", Integer, nullable=False),
+)
+Index("interactions_by_session", interactions.c.domain_session_id, interactions.c.create_time)
+
+plans = Table(
+    "plans",
+    METADATA,
+    Column("interaction_id", String, ForeignKey("interactions.interaction_id"), primary_key=True),
+    Column("plan_version", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+decisions = Table(
+    "decisions",
+    METADATA,
+    Column("interaction_id", String, ForeignKey("interactions.interaction_id"), primary_key=True),
+    Column("decision_number", Integer, primary_key=True),
+    Column("decision_id", String, nullable=False, unique=True),
+    Column("base_plan_version", Integer, nullable=False),
+    Column("observation", LargeBinary, nullable=False),
+    Column("decision", LargeBinary, nullable=False),
+    Column("create_time", Integer, nullable=False),
+)
+
+candidates = Table(
+    "candidates",
+    METADATA,
+    Column("interaction_id", String, ForeignKey("interactions.interaction_id"), primary_key=True),
+    Column("decision_number", Integer, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("candidate_id", String, nullable=False, unique=True),
+    Column("identity", String, nullable=False),
+    Column("display_name", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("value", Text, nullable=False),
+)
+
+# Results, artifact contents and tool inputs by their hash; equal bytes are stored once.
+contents = Table(
+    "contents", METADATA, Column("sha256", String, primary_key=True), Column("data", LargeBinary, nullable=False)
+)
+
+tool_calls = Table(
+    "tool_calls",
+    METADATA,
+    Column("tool_call_id", String, primary_key=True),
+    Column("interaction_id", String, ForeignKey("interactions.interaction_id"), nullable=False),
+    Column("decision_number", Integer, nullable=False),
+    Column("task_id", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("tool_version", Integer, nullable=False),
+    Column("effect", String, nullable=False),
+    Column("idempotent", Boolean, nullable=False),
+    Column("idempotency_key", String, nullable=False),
+    Column("input_bytes", LargeBinary, nullable=False),
+    Column("input_sha256", String, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("timeout_microseconds", Integer, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("approval_id", String, nullable=False),
+    Column("approval_digest", String, nullable=False),
+)
+
+approvals = Table(
+    "approvals",
+    METADATA,
+    Column("digest", String, primary_key=True),
+    Column("interaction_id", String, ForeignKey("interactions.interaction_id"), nullable=False),
+    Column("decision_number", Integer, nullable=False),
+    Column("task_id", String, nullable=False),
+    Column("snapshot", Text, nullable=False),
+    Column("idempotency_key", String, nullable=False, unique=True),
+    Column("input_bytes", LargeBinary, nullable=False),
+    Column("state", String, nullable=False),
+    Column("approval_id", String, nullable=False),
+    Column("resolved_by", String, nullable=False),
+)
+
+executions = Table(
+    "executions",
+    METADATA,
+    Column("tool_call_id", String, ForeignKey("tool_calls.tool_call_id"), primary_key=True),
+    Column("execution_id", String, nullable=False, unique=True),
+    Column("interaction_id", String, nullable=False),
+    Column("domain", String, nullable=False),
+    Column("idempotency_key", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("effect", String, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("state", String, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("lease_until", Integer, nullable=False),
+    Column("outcome", LargeBinary, nullable=False),
+    Column("result_sha256", String, nullable=False),
+    Column("trouble", Text, nullable=False),  # JSON of domain.ledger.Trouble; empty where there was none
+    Column("claim_time", Integer, nullable=False),
+    Column("finish_time", Integer),
+)
+# A key executes at most once (E4); a blocked call may name a key that another call has used.
+Index(
+    "executions_by_key",
+    executions.c.idempotency_key,
+    unique=True,
+    sqlite_where=executions.c.state != "blocked",
+)
+Index("executions_by_interaction", executions.c.interaction_id)
+Index("executions_unsettled", executions.c.state, executions.c.domain, executions.c.target)
+
+artifacts = Table(
+    "artifacts",
+    METADATA,
+    Column("sequence", Integer, primary_key=True, autoincrement=True),
+    Column("artifact_id", String, nullable=False, unique=True),
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), nullable=False),
+    Column("conversation_id", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("latest_version", Integer, nullable=False),
+    Column("change_sequence", Integer, nullable=False),
+)
+Index("artifacts_by_conversation", artifacts.c.conversation_id, artifacts.c.sequence)
+Index("artifacts_by_session", artifacts.c.domain_session_id, artifacts.c.change_sequence)
+
+artifact_versions = Table(
+    "artifact_versions",
+    METADATA,
+    Column("artifact_id", String, ForeignKey("artifacts.artifact_id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("sha256", String, ForeignKey("contents.sha256"), nullable=False),
+    Column("media_type", String, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("tool_call_id", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("input_sha256", String, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("settled_by", String, nullable=False),
+    Column("create_time", Integer, nullable=False),
+)
+
+Index("artifact_versions_by_call", artifact_versions.c.tool_call_id)
+
+validations = Table(
+    "validations",
+    METADATA,
+    Column("validation_id", Integer, primary_key=True, autoincrement=True),
+    Column("artifact_id", String, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("sha256", String, nullable=False),
+    Column("passed", Boolean, nullable=False),
+    Column("findings", Text, nullable=False),
+    Column("tool_call_id", String, nullable=False),
+    Column("create_time", Integer, nullable=False),
+)
+Index("validations_by_version", validations.c.artifact_id, validations.c.version, validations.c.validation_id)

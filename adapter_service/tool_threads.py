@@ -1,0 +1,63 @@
+"""A thread for each blocking call, so that a hanging tool holds up nothing else. Implements ports.Threads.
+
+A shared pool would be full after a few hanging tools. The threads are daemons: a hanging one does not hold up the exit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
+from typing import TypeVar
+
+from handrail_rpc.errors import ResourceExhausted
+
+MOST_THREADS = 256
+
+T = TypeVar("T")
+
+
+class ThreadPerCall:
+    """At most MOST_THREADS at a time, those of calls whose caller gave up included."""
+
+    def __init__(self) -> None:
+        self._running = 0
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """The function's result. Raises ResourceExhausted at the limit. Canceling leaves the thread to itself."""
+        if self._running >= MOST_THREADS:
+            raise ResourceExhausted(
+                f"all {MOST_THREADS} threads for blocking work are busy", reason="TOOL_THREADS_EXHAUSTED"
+            )
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        context = copy_context()
+        self._running += 1
+
+        def settle(done: Future[T]) -> None:
+            self._running -= 1
+            if future.cancelled():
+                return
+            error = done.exception()
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(done.result())
+
+        def work() -> None:
+            done: Future[T] = Future()
+            try:
+                done.set_result(context.run(function))
+            except BaseException as error:
+                done.set_exception(error)
+                if not isinstance(error, Exception):
+                    raise
+            finally:
+                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    loop.call_soon_threadsafe(settle, done)
+
+        threading.Thread(target=work, name="handrail-blocking", daemon=True).start()
+        return await future

@@ -1,0 +1,1 @@
+"""gRPC servicers: convert, execute, convert. Registered by bootstrap."""

@@ -1,0 +1,90 @@
+"""`DomainAdapterService`: each method converts, calls one use case, converts. Registered by bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import grpc.aio
+
+from adapter_service.application.cancel_interaction import CancelInteraction
+from adapter_service.application.decide.decide import Decide
+from adapter_service.application.describe_domain import DescribeDomain
+from adapter_service.application.execute.execute_tool import ExecuteTool
+from adapter_service.application.get_session import GetSession
+from adapter_service.application.open_session import OpenSession
+from adapter_service.convert import requests, responses
+from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
+from handrail.adapter.v1 import domain_adapter_service_pb2_grpc
+from handrail.common.v1 import decision_pb2, tool_pb2
+from handrail_rpc.context import current_request_id
+from handrail_rpc.logging import bind_log_ids
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UseCases:
+    """What the servicer calls."""
+
+    describe_domain: DescribeDomain
+    open_session: OpenSession
+    decide: Decide
+    execute_tool: ExecuteTool
+    cancel_interaction: CancelInteraction
+    get_session: GetSession
+
+
+class DomainAdapterServicer(domain_adapter_service_pb2_grpc.DomainAdapterServiceServicer):
+    """See the service's comments in domain_adapter_service.proto."""
+
+    def __init__(self, ready: Callable[[], UseCases]) -> None:
+        """`ready` gives the use cases, or raises Unavailable while the database is not ready."""
+        self._ready = ready
+
+    async def DescribeDomain(self, request: pb2.DescribeDomainRequest, context: Context) -> pb2.DescribeDomainResponse:
+        """What a domain offers."""
+        locale = requests.check_describe(request)
+        return responses.describe_domain(self._ready().describe_domain.run(request.domain), locale)
+
+    async def OpenSession(self, request: pb2.OpenSessionRequest, context: Context) -> pb2.OpenSessionResponse:
+        """The session of a conversation."""
+        requests.check_open_session(request)
+        bind_log_ids(conversation_id=request.conversation_id)
+        session_id, history_id = await self._ready().open_session.run(request.domain, request.conversation_id)
+        return pb2.OpenSessionResponse(domain_session_id=session_id, history_id=history_id)
+
+    async def Decide(self, request: pb2.DecideRequest, context: Context) -> AsyncIterator[pb2.DecideResponse]:
+        """One decision; planning without a model is quick, so the decision is the only part."""
+        bind_log_ids(interaction_id=request.interaction_id, run_id=request.run_id)
+        command = requests.read_decide(request, current_request_id())
+        data = await self._ready().decide.run(command)
+        yield pb2.DecideResponse(decision=decision_pb2.Decision.FromString(data))
+
+    async def ExecuteTool(
+        self, request: pb2.ExecuteToolRequest, context: Context
+    ) -> AsyncIterator[pb2.ExecuteToolResponse]:
+        """Progress, then the outcome."""
+        bind_log_ids(interaction_id=request.interaction_id, run_id=request.run_id)
+        command = requests.read_execute(request, current_request_id())
+        async for part in self._ready().execute_tool.run(command):
+            if isinstance(part, bytes):
+                yield pb2.ExecuteToolResponse(outcome=tool_pb2.ToolOutcome.FromString(part))
+            else:
+                progress = pb2.WorkProgress(percent=part.percent, message=part.message)
+                yield pb2.ExecuteToolResponse(progress=progress)
+
+    async def CancelInteraction(
+        self, request: pb2.CancelInteractionRequest, context: Context
+    ) -> pb2.CancelInteractionResponse:
+        """Fence an interaction."""
+        bind_log_ids(interaction_id=request.interaction_id)
+        command = requests.read_cancel(request)
+        return responses.cancel_interaction(await self._ready().cancel_interaction.run(command))
+
+    async def GetSession(self, request: pb2.GetSessionRequest, context: Context) -> pb2.GetSessionResponse:
+        """Diagnosis."""
+        principal, locale = requests.read_get_session(request)
+        report = await self._ready().get_session.run(request.domain_session_id, principal, locale)
+        return pb2.GetSessionResponse(session=responses.session(report))

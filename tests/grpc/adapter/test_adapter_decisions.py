@@ -1,0 +1,204 @@
+"""Decisions by number: replay, refusals, races (requirements B2, B3; soundness.md 'Action', 'Inputs')."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
+from handrail.adapter.v1 import observation_pb2 as obs
+from handrail.common.v1 import decision_pb2, fact_pb2, tool_pb2
+from handrail_rpc.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
+from tests.fakes.adapter_harness import Probe, refusal, running_probe
+
+
+def message(text: str, *, begins: bool = True) -> obs.Observation:
+    return obs.Observation(user_message=obs.UserMessage(text=text, begins_interaction=begins))
+
+
+async def test_the_same_number_returns_the_same_bytes_whatever_may_differ_on_a_retry(probe: Probe) -> None:
+    driver = await probe.open()
+    first = await driver.say("look London")
+    again = pb2.DecideRequest()
+    again.CopyFrom(driver.last_request)
+    again.run_id, again.locale, again.request_id, again.lease_epoch = "run_9", "ru", "req_other", 7
+    again.budgets.tool_actions_left = 3
+    again.facts.append(fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER))
+    repeated = await driver.send(again)
+    assert repeated.SerializeToString(deterministic=True) == first.SerializeToString(deterministic=True)
+    assert (await refusal(driver.send(driver.last_request))).metadata["fence"] == "7"
+
+
+async def test_decisions_survive_a_restart(tmp_path: Path) -> None:
+    async with running_probe(tmp_path) as before:
+        driver = await before.open()
+        first = await driver.say("look London")
+    async with running_probe(tmp_path) as after:
+        driver.stub = after.stub
+        assert await driver.send(driver.last_request) == first
+
+
+async def test_another_observation_or_base_version_under_a_stored_number_contradicts(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look London")
+    other = pb2.DecideRequest()
+    other.CopyFrom(driver.last_request)
+    other.observation.user_message.text = "look Paris"
+    error = await refusal(driver.send(other))
+    assert (type(error), error.reason) == (Aborted, "DECISION_CONTRADICTION")
+    other.CopyFrom(driver.last_request)
+    other.base_plan_version = 4
+    assert (await refusal(driver.send(other))).reason == "DECISION_CONTRADICTION"
+
+
+async def test_a_gap_a_stale_plan_and_another_history_are_refused_and_store_nothing(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look London")
+    text = message("Paris", begins=False)
+    error = await refusal(driver.send(driver.request(text, decision_number=3)))
+    assert (error.reason, error.metadata["stored_decisions"]) == ("DECISION_GAP", "1")
+    error = await refusal(driver.send(driver.request(text, base_plan_version=0)))
+    assert (type(error), error.reason) == (Aborted, "STALE_PLAN_VERSION")
+    assert error.metadata["current_plan_version"] == "1"
+    assert "1" in error.message
+    error = await refusal(driver.send(driver.request(text, history_id="his_other")))
+    assert (type(error), error.reason) == (FailedPrecondition, "HISTORY_DIVERGED")
+    assert probe.sql("SELECT count(*) FROM decisions") == [(1,)]
+
+
+async def test_a_lower_epoch_has_lost_its_lease_and_a_higher_one_is_kept(probe: Probe) -> None:
+    driver = await probe.open(epoch=5)
+    await driver.say("look London")
+    error = await refusal(driver.send(driver.request(message("x", begins=False), lease_epoch=4)))
+    assert (type(error), error.reason, error.metadata["fence"]) == (Aborted, "LEASE_LOST", "5")
+    error = await refusal(driver.cancel(lease_epoch=4))
+    assert error.reason == "LEASE_LOST"
+    driver.epoch = 6
+    await driver.reply(selected_candidate_id=driver.last.ask.prompt.options[0].candidate_id)
+    error = await refusal(driver.execute(driver.last.call_tool.calls[0], lease_epoch=5))
+    assert (error.reason, error.metadata["fence"]) == ("LEASE_LOST", "6")
+
+
+async def test_a_closed_interaction_decides_nothing_but_repeats_what_it_decided(probe: Probe) -> None:
+    driver = await probe.open()
+    first = await driver.say("look London")
+    assert not (await driver.cancel()).calls
+    assert await driver.send(driver.last_request) == first
+    error = await refusal(driver.reply("Paris"))
+    assert (type(error), error.reason) == (FailedPrecondition, "INTERACTION_CLOSED")
+    fresh = await probe.open()
+    await fresh.cancel()
+    assert (await refusal(fresh.say("look Paris"))).reason == "INTERACTION_CLOSED"
+
+
+async def test_the_first_writer_of_a_number_wins_and_all_get_its_bytes(probe: Probe) -> None:
+    driver = await probe.open()
+    request = driver.request(message("look London"))
+    decisions = await asyncio.gather(*(driver.send(request) for _ in range(8)))
+    assert len({decision.SerializeToString(deterministic=True) for decision in decisions}) == 1
+    assert probe.sql("SELECT count(*) FROM decisions") == [(1,)]
+    assert probe.sql("SELECT count(*) FROM candidates") == [(2,)]
+
+
+async def test_of_two_observations_under_one_number_exactly_one_is_stored(probe: Probe) -> None:
+    driver = await probe.open()
+    requests = [driver.request(message(f"look {place}")) for place in ("Berlin", "Paris")]
+    results = await asyncio.gather(*(driver.send(request) for request in requests), return_exceptions=True)
+    assert sorted(isinstance(result, decision_pb2.Decision) for result in results) == [False, True]
+    assert probe.sql("SELECT count(*) FROM tool_calls") == [(1,)]
+
+
+async def test_the_first_decision_of_a_successor_closes_the_superseded_interaction(probe: Probe) -> None:
+    old = await probe.open()
+    await old.say("look Berlin")
+    new = await probe.open()
+    await new.say("look Paris", supersedes_interaction_id=old.interaction_id)
+    assert (await refusal(old.execute(old.last.call_tool.calls[0]))).reason == "INTERACTION_CLOSED"
+    assert probe.world.most_running == 0
+    unseen = await probe.open()
+    late = await probe.open()
+    await late.say("look Paris", supersedes_interaction_id=unseen.interaction_id)
+    assert (await refusal(unseen.say("look Berlin"))).reason == "INTERACTION_CLOSED"
+
+
+async def test_another_sessions_interaction_is_not_found(probe: Probe) -> None:
+    mine = await probe.open("conv_1")
+    await mine.say("look Berlin")
+    other = await probe.open("conv_2")
+    other.interaction_id = mine.interaction_id
+    assert isinstance(await refusal(other.say("look Berlin")), NotFound)
+    assert isinstance(await refusal(other.cancel()), NotFound)
+    assert isinstance(await refusal(other.execute(mine.last.call_tool.calls[0])), NotFound)
+
+
+async def test_sessions_are_opened_once_and_unknown_ones_are_not_found(probe: Probe) -> None:
+    one, two, other = await probe.open("conv_1"), await probe.open("conv_1"), await probe.open("conv_2")
+    assert one.session_id == two.session_id != other.session_id
+    assert one.history_id == other.history_id
+    one.session_id = "ses_unknown"
+    error = await refusal(one.say("look Berlin"))
+    assert (type(error), error.reason) == (NotFound, "SESSION_NOT_FOUND")
+    opening = pb2.OpenSessionRequest(request_id="r", domain="nowhere", conversation_id="conv_9")
+    assert (await refusal(probe.stub.OpenSession(opening))).reason == "DOMAIN_NOT_FOUND"
+
+
+async def test_every_wrong_field_is_named(probe: Probe) -> None:
+    driver = await probe.open()
+    request = pb2.DecideRequest(locale="de", interaction_id="x" * 129)
+    error = await refusal(driver.send(request))
+    assert isinstance(error, InvalidArgument)
+    named = {violation.field for violation in error.field_violations}
+    assert named >= {
+        "request_id",
+        "domain",
+        "domain_session_id",
+        "interaction_id",
+        "history_id",
+        "decision_number",
+        "locale",
+        "caller",
+        "observation",
+    }
+    long = await refusal(driver.say("x" * 4001))
+    assert "at most 4000 characters" in long.message
+    assert (await refusal(driver.say("  "))).message.endswith("must not be empty")
+    facts = [fact_pb2.Fact(name="position")]
+    assert "facts[0].source" in (await refusal(driver.say("look Berlin", facts=facts))).message
+    not_begun = driver.request(message("look Berlin", begins=False))
+    assert "begins_interaction" in (await refusal(driver.send(not_begun))).message
+    assert probe.sql("SELECT count(*) FROM interactions") == [(0,)]
+
+
+async def test_an_observation_that_does_not_fit_the_state_is_refused(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look London")
+    choice = obs.Observation(action_choice=obs.ActionChoice(action_id="x"))
+    assert (await refusal(driver.decide(choice))).reason == "UNEXPECTED_OBSERVATION"
+    resolved = obs.ApprovalResolved(approval_id="a", snapshot_digest="d", expired=True)
+    error = await refusal(driver.decide(obs.Observation(approval_resolved=resolved)))
+    assert error.reason == "UNEXPECTED_OBSERVATION"
+    finished = obs.ToolFinished(calls=[obs.FinishedCall(tool_call_id="c", outcome=tool_pb2.OUTCOME_SUCCEEDED)])
+    error = await refusal(driver.decide(obs.Observation(tool_finished=finished)))
+    assert error.reason == "DECISION_CONTRADICTION"
+    await driver.reply("Berlin")
+    await driver.run()
+    assert driver.last.HasField("complete")
+    assert (await refusal(driver.say("more"))).reason == "UNEXPECTED_OBSERVATION"
+
+
+async def test_an_observation_against_the_ledger_contradicts(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look Berlin")
+    call = driver.last.call_tool.calls[0]
+    error = await refusal(driver.say("more"))
+    assert error.reason == "DECISION_CONTRADICTION"
+    finished = obs.FinishedCall(tool_call_id=call.tool_call_id, outcome=tool_pb2.OUTCOME_SUCCEEDED)
+    early = obs.Observation(tool_finished=obs.ToolFinished(calls=[finished]))
+    assert (await refusal(driver.decide(early))).reason == "DECISION_CONTRADICTION"
+    await driver.execute(call)
+    finished.outcome = tool_pb2.OUTCOME_FAILED
+    lie = obs.Observation(tool_finished=obs.ToolFinished(calls=[finished]))
+    assert (await refusal(driver.decide(lie))).reason == "DECISION_CONTRADICTION"
+    finished.outcome = tool_pb2.OUTCOME_SUCCEEDED
+    truth = obs.Observation(tool_finished=obs.ToolFinished(calls=[finished]))
+    assert (await driver.decide(truth)).HasField("complete")
