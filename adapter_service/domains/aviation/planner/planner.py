@@ -1,0 +1,153 @@
+"""The planner of the aviation domain: from one text to tasks with slots, without a model and without stored sentences.
+
+Called by the engine through the domain. Split into clauses, read each into a frame, compose tasks; what is not
+understood is named, and then nothing of the message is done. Replies to questions are told apart in dialogue.py (C7).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from adapter_service.domains.aviation.planner import dialogue, replies
+from adapter_service.domains.aviation.planner.clauses import Clause, split_clauses
+from adapter_service.domains.aviation.planner.compose import Composer
+from adapter_service.domains.aviation.planner.grammar import BARE, Frame, read_clause
+from adapter_service.domains.aviation.planner.intents import Intent, intent_of, is_journey, is_plan_clause, kinds_of
+from adapter_service.domains.aviation.planner.plan_tasks import plan_clause
+from adapter_service.domains.aviation.planner.references import current_plan
+from adapter_service.domains.aviation.planner.tokens import normalise
+from adapter_service.domains.aviation.planner.word_kinds import Cat
+from adapter_service.sdk import PlanningRequest, Proposal, ReplyVerdict, Text
+
+# A longer text is no request of this domain; the Loop has a limit of its own, this one keeps the reading cheap.
+LONGEST_TEXT: Final = 2_000
+_MOST_CLAUSES: Final = 12
+_LOGGER: Final = logging.getLogger(__name__)
+_HEADS: Final = (Cat.WEATHER, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.FIND, Cat.INFO, Cat.WHERE)
+_CARRIED: Final = (Intent.WEATHER, Intent.ROUTE, Intent.AIRPORT, Intent.SEARCH)
+
+
+class AviationPlanner:
+    """Understands English and Russian requests about airports, weather, routes and flight plans. Keeps no state."""
+
+    def plan(self, request: PlanningRequest) -> Proposal:
+        """Propose what to do about one text. Never raises for a text it does not understand."""
+        try:
+            return self._plan(request)
+        except (ValueError, LookupError, RecursionError) as error:
+            _LOGGER.exception("planner failed", extra={"cause": type(error).__name__, "length": len(request.text)})
+            verdict = ReplyVerdict.NEW_REQUEST if request.begins_interaction else ReplyVerdict.UNCLEAR
+            return Proposal(verdict, reply=replies.not_understood(request.text, request.text))
+
+    def _plan(self, request: PlanningRequest) -> Proposal:
+        text = normalise(request.text)[:LONGEST_TEXT]
+        if request.begins_interaction:
+            if dialogue.cancels(text):
+                return Proposal(ReplyVerdict.NEW_REQUEST, reply=replies.NOTHING_TO_CANCEL)
+            return understand(text, request)
+        if request.open_question is not None:
+            return dialogue.answer_or_else(text, request, understand)
+        return dialogue.while_busy(text, request, understand)
+
+
+def understand(text: str, request: PlanningRequest) -> Proposal:
+    """The tasks of a complete request, or a reply."""
+    composer = Composer(request.memory, request.locale)
+    clauses = split_clauses(text)
+    talk: Text | None = None
+    carried: Intent | None = None
+    if len(clauses) > _MOST_CLAUSES:
+        return _reply(replies.not_understood(clauses[_MOST_CLAUSES].text, text))
+    frames = [_read(clause, composer, request, clauses[:index]) for index, clause in enumerate(clauses)]
+    for index, frame in enumerate(frames):
+        intent = intent_of(frame)
+        if frame.leftovers:
+            return _reply(_refusal(frame, intent, text))
+        if intent in (Intent.PLACE_ONLY, Intent.UNKNOWN) and carried is not None and frame.has_places:
+            intent = carried  # "weather in Paris, then in London"
+        if intent is Intent.WEATHER and not frame.has_places and _next_tells_place(frames, index):
+            continue  # "the weather and the wind at JFK" is one request
+        if intent is Intent.ROUTE is carried and not frame.has_places and not frame.query.superlative:
+            continue  # "I'm flying from Tbilisi to Baku, show me the route"
+        answer = _compose(composer, frame, intent, text)
+        if answer is not None:
+            if intent not in (Intent.GREETING, Intent.THANKS, Intent.HELP):
+                return _reply(answer)
+            talk = talk or answer
+        elif intent in (Intent.PLACE_ONLY, Intent.UNKNOWN) and (
+            frame.has_places or not _only_fillers(frame) or len(frames) == 1
+        ):
+            return _reply(replies.not_understood(frame.text, text))
+        if intent in _CARRIED:
+            carried = intent
+    if composer.tasks:
+        return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
+    return _reply(talk or replies.not_understood(text, text))
+
+
+def _reply(text: Text) -> Proposal:
+    return Proposal(ReplyVerdict.NEW_REQUEST, reply=text)
+
+
+def _refusal(frame: Frame, intent: Intent, text: str) -> Text:
+    part = " ".join(frame.leftovers)
+    if intent is Intent.WEATHER and frame.has(Cat.OTHER_TIME):
+        return replies.current_weather_only(part)
+    return replies.not_understood(part, text)
+
+
+def _read(clause: Clause, composer: Composer, request: PlanningRequest, earlier: list[Clause]) -> Frame:
+    plan_spoken = current_plan(request.memory) is not None or any(
+        is_plan_clause(before.text, plan_known=False) for before in earlier
+    )
+    tokens, kinds = kinds_of(clause.text)
+    journeys = kinds | (kinds_of(earlier[-1].text)[1] if earlier and not kinds & {Cat.WEATHER, Cat.FIND} else set())
+    lowers = {token.lower for token in tokens}
+    # «мне в Ташкент из Алматы» needs no verb of going.
+    between_ends = bool(lowers & {"из", "от"} and lowers & {"в", "на"}) and not kinds & {*_HEADS}
+    return read_clause(
+        clause.text,
+        as_plan=is_plan_clause(clause.text, plan_known=plan_spoken),
+        as_journey=between_ends or is_journey(kinds) or (is_journey(journeys) and not kinds & {Cat.SHOW, Cat.AIRPORT}),
+    )
+
+
+def _next_tells_place(frames: list[Frame], index: int) -> bool:
+    following = frames[index + 1] if index + 1 < len(frames) else None
+    return following is not None and intent_of(following) is Intent.WEATHER and following.has_places
+
+
+def _only_fillers(frame: Frame) -> bool:
+    return not frame.has(
+        Cat.FIND, Cat.SHOW, Cat.BUILD, Cat.FILE, Cat.CHANGE, Cat.CHECK, Cat.PLAN, Cat.AIRPORT, Cat.INFO, Cat.WHERE
+    )
+
+
+def _compose(composer: Composer, frame: Frame, intent: Intent, text: str) -> Text | None:
+    match intent:
+        case Intent.PLAN:
+            return plan_clause(composer, frame)
+        case Intent.WEATHER:
+            composer.at_airport("get_weather", frame)
+        case Intent.AIRPORT:
+            composer.at_airport("get_airport", frame)
+        case Intent.ROUTE:
+            composer.journey(frame)
+        case Intent.SEARCH:
+            unknown = composer.search_frame(frame)
+            return replies.not_understood(unknown, text) if unknown else None
+        case Intent.POSITION:
+            composer.position()
+        case Intent.STATE_POSITION:
+            composer.state_position(frame.at(BARE, Cat.AT, Cat.NEAR)[-1])
+            composer.position()
+        case Intent.HELP:
+            return replies.HELP
+        case Intent.GREETING:
+            return replies.GREETING
+        case Intent.THANKS:
+            return replies.THANKS
+        case Intent.PLACE_ONLY | Intent.UNKNOWN:
+            return None
+    return None

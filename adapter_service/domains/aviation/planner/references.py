@@ -1,0 +1,86 @@
+"""What "there", "it" and "the plan" refer to: an earlier clause of the same message first, then the session's memory.
+
+Called by compose.py. A reference with several possible meanings becomes a text, so that the airport resolver offers
+a closed list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adapter_service.domains.aviation.planner.lexicon import is_a
+from adapter_service.domains.aviation.planner.tokens import tokenise
+from adapter_service.domains.aviation.planner.word_kinds import Cat
+from adapter_service.sdk import ArtifactFill, ArtifactSummary, Fill, Memory, Referent, ResultFill, TextFill, ValueFill
+
+# Kinds of referents that this domain's tools report. An option is one of several airports of one list.
+AIRPORT: Final = "airport"
+AIRPORT_OPTION: Final = "airport_option"
+FLIGHT_PLAN: Final = "flight_plan"
+
+
+def is_reference(text: str) -> bool:
+    """Does the text only point at something said before ("there", «второй», "that airport"), naming no place?
+
+    A reference that stands for one of a list reaches the airport resolver as such a text.
+    """
+    tokens = tokenise(text)
+    pointing = (Cat.THERE, Cat.FROM_THERE, Cat.IT, Cat.THIS, Cat.ORDINAL, Cat.LAST)
+    return (
+        bool(tokens)
+        and any(is_a(token, *pointing) for token in tokens)
+        and all(
+            is_a(token, *pointing, Cat.GENERIC, Cat.AIRPORT, Cat.FILLER, Cat.AT, Cat.FROM, Cat.TO) for token in tokens
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """An airport that an earlier clause brings: `fill` reuses it (None: one of many, to be asked); `list_task` is its
+    search."""
+
+    fill: Fill | None
+    list_task: str = ""
+
+
+def spoken_airport(spoken: Spoken | None, index: int | None) -> Fill | None:
+    """The airport of an earlier clause; with an index, that one of its list."""
+    if spoken is None:
+        return None
+    if index is not None and spoken.list_task:
+        return ResultFill(spoken.list_task, f"airports.{index}.icao")
+    return spoken.fill
+
+
+def remembered_airport(memory: Memory, text: str, index: int | None) -> Fill | None:
+    """The airport that memory has for "there"; a text where it was one of several; None where there is none."""
+    airports = [referent for referent in memory.referents if referent.kind in (AIRPORT, AIRPORT_OPTION)]
+    if not airports:
+        return None
+    newest = airports[0]
+    if newest.kind == AIRPORT and index is None:
+        return ValueFill(newest.identity, newest.display_name)
+    return TextFill(text)
+
+
+def airport_options(memory: Memory) -> tuple[Referent, ...]:
+    """The airports of the newest list that was shown, without repetitions, as the resolver offers them."""
+    options: dict[str, Referent] = {}
+    for referent in memory.referents:
+        if referent.kind == AIRPORT_OPTION:
+            options.setdefault(referent.identity, referent)
+        elif options:
+            break
+    return tuple(options.values())
+
+
+def current_plan(memory: Memory) -> ArtifactSummary | None:
+    """The flight plan that "it" means: the newest of the session."""
+    return next((artifact for artifact in memory.artifacts if artifact.kind == FLIGHT_PLAN), None)
+
+
+def plan_fill(artifact: ArtifactSummary) -> ArtifactFill:
+    """The current version of a remembered plan."""
+    return ArtifactFill(artifact_id=artifact.artifact_id)

@@ -1,0 +1,81 @@
+"""Translates the aviation functions' errors into ToolError, so that the functions themselves know nothing of Handrail.
+
+Called by the tool declarations as a decorator. No exception text reaches a client: the texts are made here.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
+
+from adapter_service.domains.aviation.errors import EntityNotFound, FilingConflict, InputInvalid, quoted
+from adapter_service.domains.aviation.questions import PLAN_FIELDS, accepted_ru, field_name
+from adapter_service.sdk import Text, ToolError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_LOGGER: Final = logging.getLogger(__name__)
+
+
+def with_tool_errors(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, raising ToolError: entity_not_found, tool_input_invalid (correctable) or tool_failed."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except EntityNotFound as error:
+            raise _not_found(error) from error
+        except InputInvalid as error:
+            raise _invalid(error) from error
+        except FilingConflict as error:
+            raise ToolError("tool_failed", _CONFLICT, source_code=error.code) from error
+        except OSError as error:
+            _LOGGER.warning("outbox is not usable", extra={"errno": error.errno})
+            raise ToolError(
+                "tool_failed", _OUTBOX, helpful_action=_OUTBOX_HELP, source_code="outbox_unusable", retryable=True
+            ) from error
+
+    return call
+
+
+_CONFLICT: Final = Text(
+    "Another content is already recorded under this key, so nothing was written.",
+    "Под этим ключом уже записано другое содержание, поэтому ничего не записано.",
+)
+_OUTBOX: Final = Text("The outbox folder cannot be written.", "Папка исходящих недоступна для записи.")
+_OUTBOX_HELP: Final = Text(
+    "Make the folder of HANDRAIL_AVIATION_OUTBOX writable and try again.",
+    "Сделайте папку из HANDRAIL_AVIATION_OUTBOX доступной для записи и повторите.",
+)
+
+
+def _not_found(error: EntityNotFound) -> ToolError:
+    return ToolError(
+        error.code,
+        Text(
+            f"{quoted(error.text)} is not in the airport catalogue.",
+            f"{quoted(error.text)}: нет в каталоге аэропортов.",
+        ),
+        helpful_action=Text(
+            "Name a city, an airport, or an IATA or ICAO code.", "Назовите город, аэропорт или код ИАТА или ИКАО."
+        ),
+        source_code=error.code,
+        correctable=True,
+        slot=error.field,
+    )
+
+
+def _invalid(error: InputInvalid) -> ToolError:
+    field = error.field
+    name = field_name(field) if field in PLAN_FIELDS else Text(field, field)
+    accepted = accepted_ru(field) if field in PLAN_FIELDS else error.accepted
+    return ToolError(
+        error.code,
+        Text(f"{name.en}: accepted is {error.accepted}.", f"{name.ru}: принимается {accepted}."),
+        source_code=error.code,
+        correctable=True,
+        slot="" if field.startswith("flight_plan") else field,
+    )
