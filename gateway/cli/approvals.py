@@ -1,0 +1,113 @@
+"""`handrail inbox` and `handrail approve`: what waits for a person, and resolving an approval by its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+
+from gateway.cli.client import HandrailClient
+from gateway.cli.conversing import Turn, digest_is_of_what_is_shown, show
+from gateway.cli.events import approval_lines, one_line
+from gateway.cli.refusals import EXIT_FAILED, EXIT_OK, EXIT_REFUSED
+from handrail.common.v1.approval_pb2 import Verdict
+from handrail.loop.v1.event_pb2 import PolicyBlocked
+from handrail.loop.v1.workflow_loop_service_pb2 import PendingItem
+from handrail_rpc.errors import NotFound
+
+_REFUSING_CODES = frozenset({"approval_stale", "approval_expired"})
+_VERDICT_WORDS = {
+    Verdict.VERDICT_APPROVE: "approve",
+    Verdict.VERDICT_REJECT: "reject",
+    Verdict.VERDICT_REQUEST_CHANGES: "request changes to",
+}
+
+
+async def show_inbox(console: Console, client: HandrailClient) -> int:
+    """Print everything that waits for this caller; returns EXIT_OK. Raises HandrailError."""
+    items = await client.pending()
+    if not items:
+        console.print("nothing waits for you", style="dim")
+        return EXIT_OK
+    table = Table("kind", "id", "conversation", "what", "role", "expires", "since", box=None, pad_edge=False)
+    for item in items:
+        table.add_row(*_row(item))
+    console.print(table)
+    console.print("handrail approve <approval id>, or handrail chat --conversation <conversation>", style="dim")
+    return EXIT_OK
+
+
+def _row(item: PendingItem) -> tuple[str, ...]:
+    since = _age(item.create_time.ToDatetime(UTC))
+    if item.WhichOneof("item") == "approval":
+        approval = item.approval
+        expires = approval.expire_time.ToJsonString() if approval.HasField("expire_time") else ""
+        what = f"{one_line(approval.title)} (digest {approval.snapshot_digest[:12]}…)"
+        return ("approval", approval.approval_id, item.conversation_id, what, approval.required_role, expires, since)
+    question = item.clarification
+    expires = question.expire_time.ToJsonString() if question.HasField("expire_time") else ""
+    what = one_line(question.prompt.question)
+    return ("question", question.clarification_id, item.conversation_id, what, "", expires, since)
+
+
+def _age(time: datetime) -> str:
+    seconds = max(0, int((datetime.now(UTC) - time).total_seconds()))
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+async def resolve(
+    console: Console,
+    client: HandrailClient,
+    approval_id: str,
+    *,
+    digest: str,
+    verdict: Verdict.ValueType,
+    comment: str,
+    confirm: Callable[[str], bool],
+    verbose: bool,
+) -> int:
+    """Show what is open under `approval_id`, then resolve it by digest and print the run that follows.
+
+    With `digest` nothing is asked: it is what the person saw elsewhere, and the server compares it. Without, the
+    shown approval's digest is sent after `confirm`. Returns the exit code. Raises HandrailError; NotFound if nothing
+    is open and no digest was given.
+    """
+    try:
+        approval = (await client.pending_approval(approval_id)).approval
+    except NotFound:
+        if not digest:
+            raise
+        # Closed: the server knows whether this repeats the recorded verdict or comes too late.
+        console.print(f"  approval {approval_id} is not open; sending the digest given", style="dim")
+    else:
+        for line in approval_lines(approval):
+            console.print(line)
+        if not digest:
+            if not digest_is_of_what_is_shown(approval):
+                console.print("  the digest is not that of the snapshot shown; nothing was sent", style="bold red")
+                return EXIT_FAILED
+            if not confirm(f"{_VERDICT_WORDS[verdict]} exactly this (digest {approval.snapshot_digest[:12]}…)?"):
+                console.print("  not confirmed; nothing was sent", style="yellow")
+                return EXIT_REFUSED
+            digest = approval.snapshot_digest
+    console.print(f"  {_VERDICT_WORDS[verdict]} {approval_id} with digest {digest}", style="dim")
+    events = client.resolve_approval(approval_id, verdict, digest, comment=comment)
+    return _exit_code(await show(console, events, verbose=verbose), approval_id, verdict)
+
+
+def _exit_code(turn: Turn, approval_id: str, verdict: Verdict.ValueType) -> int:
+    """A verdict that was not carried out (failed, stale or expired, canceled although approved) is EXIT_FAILED.
+
+    Blocks of other codes are met on the way, for example before the next approval is asked for.
+    """
+    blocks: list[PolicyBlocked] = turn.of("policy_blocked")
+    if turn.failed or any(each.approval_id == approval_id or each.code in _REFUSING_CODES for each in blocks):
+        return EXIT_FAILED
+    if verdict == Verdict.VERDICT_APPROVE and turn.ending == "canceled":
+        return EXIT_FAILED
+    return EXIT_OK

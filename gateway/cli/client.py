@@ -1,0 +1,298 @@
+"""A small client on the generated stubs: what the CLI, the demo and the end-to-end tests say to the gateway.
+
+Failed calls come out as `handrail_rpc.errors.HandrailError` with reason, fields and request id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Protocol, TypeVar
+
+import grpc.aio
+
+from handrail.adapter.v1 import artifact_service_pb2 as artifacts
+from handrail.adapter.v1.artifact_service_pb2_grpc import ArtifactServiceStub
+from handrail.common.v1.approval_pb2 import Verdict
+from handrail.common.v1.fact_pb2 import Fact
+from handrail.loop.v1 import workflow_loop_service_pb2 as loop
+from handrail.loop.v1.event_pb2 import Event
+from handrail.loop.v1.workflow_loop_service_pb2_grpc import WorkflowLoopServiceStub
+from handrail_rpc.channel import open_channel
+from handrail_rpc.context import Caller, call_context, new_request_id
+from handrail_rpc.errors import NotFound, Unavailable
+from handrail_rpc.status import from_rpc_error
+
+ENDINGS = frozenset(
+    {
+        "clarification_required",
+        "approval_required",
+        "waiting",
+        "completed",
+        "failed",
+        "blocked",
+        "canceled",
+        "superseded",
+    }
+)
+_LOOP = "handrail.loop.v1.WorkflowLoopService"
+_READS = ("ListDomains", "GetConversation", "ListMessages", "GetInteraction", "GetRun", "ListPending")
+_UNARY_SECONDS = 30.0
+
+Response = TypeVar("Response")
+
+
+class _EventResponse(Protocol):
+    @property
+    def event(self) -> Event: ...
+
+
+class _EventCall(Protocol):
+    """A server stream of events; the three RPCs differ only in the response's name."""
+
+    def __aiter__(self) -> AsyncIterator[_EventResponse]: ...
+
+    def cancel(self) -> bool: ...
+
+
+class HandrailClient:
+    """One connection in the name of one caller. Make it with `connect`.
+
+    Every method raises HandrailError; a server that is not there is Unavailable.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, caller: Caller, resume_seconds: float) -> None:
+        self.stub = WorkflowLoopServiceStub(channel)
+        self.artifacts = ArtifactServiceStub(channel)
+        self._caller = caller
+        self._resume_seconds = resume_seconds
+
+    async def call(self, call: Callable[[], Awaitable[Response]]) -> Response:
+        """Make one unary call as the caller."""
+        with call_context(caller=self._caller, request_id=new_request_id()):
+            try:
+                return await call()
+            except grpc.aio.AioRpcError as error:
+                raise from_rpc_error(error) from None
+
+    async def domains(self) -> list[loop.Domain]:
+        answer = await self.call(lambda: self.stub.ListDomains(loop.ListDomainsRequest(), timeout=_UNARY_SECONDS))
+        return list(answer.domains)
+
+    async def create_conversation(self, domain: str, title: str = "", request_id: str = "") -> loop.Conversation:
+        request = loop.CreateConversationRequest(request_id=request_id or new_request_id(), domain=domain, title=title)
+        answer = await self.call(lambda: self.stub.CreateConversation(request, timeout=_UNARY_SECONDS))
+        return answer.conversation
+
+    async def conversation(self, conversation_id: str) -> loop.Conversation:
+        request = loop.GetConversationRequest(conversation_id=conversation_id)
+        return (await self.call(lambda: self.stub.GetConversation(request, timeout=_UNARY_SECONDS))).conversation
+
+    async def conversations(self) -> list[loop.Conversation]:
+        """The caller's newest conversations, at most 200."""
+        request = loop.ListConversationsRequest(page_size=200)
+        answer = await self.call(lambda: self.stub.ListConversations(request, timeout=_UNARY_SECONDS))
+        return list(answer.conversations)
+
+    async def interaction(self, interaction_id: str) -> loop.Interaction:
+        request = loop.GetInteractionRequest(interaction_id=interaction_id)
+        return (await self.call(lambda: self.stub.GetInteraction(request, timeout=_UNARY_SECONDS))).interaction
+
+    async def run(self, run_id: str) -> loop.Run:
+        return (
+            await self.call(lambda: self.stub.GetRun(loop.GetRunRequest(run_id=run_id), timeout=_UNARY_SECONDS))
+        ).run
+
+    async def cancel(self, interaction_id: str, reason: str = "", request_id: str = "") -> loop.Interaction:
+        request = loop.CancelInteractionRequest(
+            request_id=request_id or new_request_id(), interaction_id=interaction_id, reason=reason
+        )
+        return (await self.call(lambda: self.stub.CancelInteraction(request, timeout=_UNARY_SECONDS))).interaction
+
+    async def messages(self, conversation_id: str) -> list[loop.Message]:
+        """All messages of a conversation, oldest first."""
+        found: list[loop.Message] = []
+        token = ""
+        while True:
+            request = loop.ListMessagesRequest(conversation_id=conversation_id, page_size=200, page_token=token)
+            page = await self._list_messages(request)
+            found += page.messages
+            token = page.next_page_token
+            if not token:
+                return found
+
+    async def _list_messages(self, request: loop.ListMessagesRequest) -> loop.ListMessagesResponse:
+        return await self.call(lambda: self.stub.ListMessages(request, timeout=_UNARY_SECONDS))
+
+    async def audit_events(self, conversation_id: str) -> list[loop.AuditEvent]:
+        """The whole audit trail of a conversation, oldest first."""
+        found: list[loop.AuditEvent] = []
+        token = ""
+        while True:
+            request = loop.ListAuditEventsRequest(conversation_id=conversation_id, page_size=200, page_token=token)
+            page = await self._list_audit_events(request)
+            found += page.audit_events
+            token = page.next_page_token
+            if not token:
+                return found
+
+    async def _list_audit_events(self, request: loop.ListAuditEventsRequest) -> loop.ListAuditEventsResponse:
+        return await self.call(lambda: self.stub.ListAuditEvents(request, timeout=_UNARY_SECONDS))
+
+    async def pending(
+        self,
+        kind: loop.PendingKind.ValueType = loop.PENDING_KIND_UNSPECIFIED,
+        conversation_id: str = "",
+    ) -> list[loop.PendingItem]:
+        """Everything that waits for this caller, oldest first."""
+        found: list[loop.PendingItem] = []
+        token = ""
+        while True:
+            request = loop.ListPendingRequest(
+                kind=kind, page_size=200, page_token=token, conversation_id=conversation_id
+            )
+            page = await self._list_pending(request)
+            found += page.items
+            token = page.next_page_token
+            if not token:
+                return found
+
+    async def _list_pending(self, request: loop.ListPendingRequest) -> loop.ListPendingResponse:
+        return await self.call(lambda: self.stub.ListPending(request, timeout=_UNARY_SECONDS))
+
+    async def pending_approval(self, approval_id: str) -> loop.PendingItem:
+        """The open approval of that id; raises NotFound if none is open that this caller may see."""
+        for item in await self.pending(loop.PENDING_KIND_APPROVAL):
+            if item.approval.approval_id == approval_id:
+                return item
+        raise NotFound(
+            f"approval {approval_id!r} is not open, or not one that the caller may resolve",
+            reason="APPROVAL_NOT_PENDING",
+        )
+
+    def send_message(
+        self,
+        conversation_id: str,
+        text: str = "",
+        *,
+        reply: loop.Reply | None = None,
+        facts: Iterable[Fact] = (),
+        request_id: str = "",
+    ) -> AsyncGenerator[Event, None]:
+        """Send a message and yield its run's events until the run ends."""
+        request = loop.SendMessageRequest(
+            request_id=request_id or new_request_id(),
+            conversation_id=conversation_id,
+            text=text,
+            reply=reply,
+            facts=list(facts),
+        )
+        return self._run_events(lambda: self.stub.SendMessage(request))
+
+    def resolve_approval(
+        self,
+        approval_id: str,
+        verdict: Verdict.ValueType,
+        snapshot_digest: str,
+        *,
+        comment: str = "",
+        request_id: str = "",
+    ) -> AsyncGenerator[Event, None]:
+        """Resolve an approval by the digest that was shown, and yield the run's events until it ends."""
+        request = loop.ResolveApprovalRequest(
+            request_id=request_id or new_request_id(),
+            approval_id=approval_id,
+            verdict=verdict,
+            snapshot_digest=snapshot_digest,
+            comment=comment,
+        )
+        return self._run_events(lambda: self.stub.ResolveApproval(request))
+
+    async def watch(
+        self, conversation_id: str, after_sequence: int = 0, *, follow: bool = False
+    ) -> AsyncGenerator[Event, None]:
+        """The stored events after a cursor, then the live marker, then new ones where asked to follow."""
+        request = loop.WatchConversationRequest(
+            conversation_id=conversation_id, after_sequence=after_sequence, follow=follow
+        )
+        async with aclosing(self._stream(lambda: self.stub.WatchConversation(request))) as events:
+            async for event in events:
+                yield event
+
+    async def history(self, conversation_id: str) -> list[Event]:
+        """All stored events of a conversation, without the live marker."""
+        return [event async for event in self.watch(conversation_id) if event.WhichOneof("payload") != "live"]
+
+    async def read_artifact(self, conversation_id: str, artifact_id: str, version: int = 0) -> bytes:
+        """The bytes of one version (0: the newest)."""
+        request = artifacts.ReadArtifactRequest(
+            conversation_id=conversation_id, artifact_id=artifact_id, version=version
+        )
+        data = bytearray()
+        with call_context(caller=self._caller, request_id=new_request_id()):
+            call = self.artifacts.ReadArtifact(request)
+        try:
+            async for chunk in call:
+                data += chunk.data
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from None
+        finally:
+            call.cancel()
+        return bytes(data)
+
+    async def _run_events(self, open_call: Callable[[], _EventCall]) -> AsyncGenerator[Event, None]:
+        """The events of a run, through a broken stream: the same request_id replays the run, seen events are skipped.
+
+        Only a run that was seen to start is resumed (at most `resume_seconds` without a new event); a server that is
+        not there at all is reported at once.
+        """
+        last_sequence = 0
+        clock = asyncio.get_running_loop().time
+        give_up = 0.0
+        while True:
+            try:
+                async with aclosing(self._stream(open_call)) as events:
+                    async for event in events:
+                        give_up = clock() + self._resume_seconds
+                        if event.sequence > last_sequence:
+                            last_sequence = event.sequence
+                            yield event
+            except Unavailable:
+                if not last_sequence or clock() >= give_up:
+                    raise
+                await asyncio.sleep(0.1)
+            else:
+                return
+
+    async def _stream(self, open_call: Callable[[], _EventCall]) -> AsyncGenerator[Event, None]:
+        with call_context(caller=self._caller, request_id=new_request_id()):
+            call = open_call()
+        try:
+            async for response in call:
+                yield response.event
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from None
+        finally:
+            # Leaving the loop early does not end the call by itself.
+            call.cancel()
+
+
+@asynccontextmanager
+async def connect(
+    target: str, caller: Caller | None = None, *, resume_seconds: float = 30.0
+) -> AsyncIterator[HandrailClient]:
+    """A client of the gateway (or a Loop) at host:port; nothing is sent until the first call.
+
+    A run whose stream broke is taken up again for `resume_seconds` after its last event.
+    """
+    channel = open_channel(target, retry_methods=[f"{_LOOP}/{name}" for name in _READS])
+    try:
+        yield HandrailClient(channel, caller or Caller(), resume_seconds)
+    finally:
+        await channel.close()
+
+
+def payload_names(events: Sequence[Event]) -> list[str]:
+    """The kinds of a run's events, in order: 'run_started', 'status_changed', …"""
+    return [event.WhichOneof("payload") or "" for event in events]
