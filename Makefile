@@ -1,10 +1,10 @@
 # Everything a developer runs. Each target works alone on a fresh checkout with only Python >= 3.11 and make.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := proto/python/handrail_rpc handrail_storage loop_service adapter_service gateway tests
+SOURCES := proto/python/handrail_rpc handrail_storage loop_service adapter_service gateway bench tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint typecheck generate check-generated check format
+.PHONY: help demo run test bench lint typecheck generate check-generated check format
 
 help:  ## List the targets.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -17,6 +17,9 @@ run: .venv/editable  ## Run the Loop, the Adapter and the gateway until Ctrl-C.
 
 test: .venv/editable  ## Run every test.
 	@$(BIN)/pytest $(PYTEST_ARGUMENTS)
+
+bench: .venv/editable  ## Measure rounds and turns through all three processes, beside a bare echo and a bare commit.
+	@$(BIN)/python -m bench $(BENCH_ARGUMENTS)
 
 lint: .venv/editable  ## Style, import directions, and the contract: lint and compatibility with the baseline.
 	@$(BIN)/ruff check $(SOURCES)
