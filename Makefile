@@ -1,6 +1,8 @@
 # Everything a developer runs. Each target works alone on a fresh checkout with only Python >= 3.11 and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# Two workers, a file at a time: most end-to-end tests wait for processes to start.
+PYTEST_ARGUMENTS ?= -n 2 --dist loadfile
 SOURCES := proto/python/handrail_rpc handrail_storage loop_service adapter_service gateway bench tests
 
 .DEFAULT_GOAL := help

@@ -42,19 +42,22 @@ class ThreadPerCall:
             if future.cancelled():
                 return
             error = done.exception()
-            if error is not None:
+            if error is None:
+                future.set_result(done.result())
+            elif isinstance(error, Exception) and not isinstance(error, StopIteration):
                 future.set_exception(error)
             else:
-                future.set_result(done.result())
+                # A future refuses StopIteration, and SystemExit out of a domain's code would end the whole process.
+                broken = RuntimeError(f"a function in a thread raised {type(error).__name__}")
+                broken.__cause__ = error
+                future.set_exception(broken)
 
         def work() -> None:
             done: Future[T] = Future()
             try:
                 done.set_result(context.run(function))
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - the boundary to a domain's code; handed to the caller
                 done.set_exception(error)
-                if not isinstance(error, Exception):
-                    raise
             finally:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(settle, done)

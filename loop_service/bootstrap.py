@@ -143,6 +143,7 @@ async def start(
     running.opening = asyncio.create_task(
         _open(running, settings, use_cases, clock or SystemClock(), ids or RandomIds())
     )
+    running.opening.add_done_callback(lambda task: _opened(running, task))
     server.on_drain(lambda: _end_work(running))
     server.on_stop(lambda: _close(running))
     return running
@@ -196,6 +197,17 @@ async def _open(running: RunningLoop, settings: LoopSettings, use_cases: UseCase
     running.ready.set()
 
 
+def _opened(running: RunningLoop, opening: asyncio.Task[None]) -> None:
+    """A process that can never serve ends, instead of listening NOT_SERVING for ever; `serve` raises the cause."""
+    if opening.cancelled():
+        return
+    error = opening.exception()
+    if error is not None:
+        if not isinstance(error, StartRefused):
+            logger.error("the database could not be taken up", exc_info=error)
+        running.server.request_stop()
+
+
 async def _open_database(
     running: RunningLoop, url: str, use_cases: UseCases, tell: Callable[[SchemaState], None]
 ) -> Database | None:
@@ -214,9 +226,6 @@ async def _open_database(
             logger.warning("the database cannot be read", reason=away.reason)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), 1.0)
-        except Exception:
-            running.server.request_stop()
-            raise
     return None
 
 
@@ -231,8 +240,8 @@ async def _end_work(running: RunningLoop) -> None:
 async def _close(running: RunningLoop) -> None:
     if running.opening is not None:
         running.opening.cancel()
-        with suppress(asyncio.CancelledError, StartRefused):
-            await running.opening
+        # Whatever it ended with (`_opened` has told), what it had opened is closed below.
+        await asyncio.wait({running.opening})
     if running.parts is not None:
         await running.parts.adapter.close()
         await running.parts.database.close()

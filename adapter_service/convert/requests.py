@@ -128,6 +128,8 @@ def read_principal(present: bool, message: caller_pb2.Principal, bad: Violations
     bad.identifier("caller.principal", message.principal, required=False)
     if len(message.roles) > MOST_ROLES:
         bad.add("caller.roles", f"must be at most {MOST_ROLES}")
+    for index, role in enumerate(message.roles[:MOST_ROLES]):
+        bad.identifier(f"caller.roles[{index}]", role, required=False)
     return Principal(message.principal, frozenset(message.roles))
 
 

@@ -124,7 +124,7 @@ def session(report: SessionReport) -> session_pb2.Session:
 
 
 def _task(domain: Domain, task: Task) -> session_pb2.TaskView:
-    tool = domain.tool(task.tool)
+    tool = domain.tool(task.tool) if domain.has_tool(task.tool) else None  # an older version of the domain made it
     view = session_pb2.TaskView(
         task_id=task.task_id,
         tool=task.tool,
@@ -138,7 +138,7 @@ def _task(domain: Domain, task: Task) -> session_pb2.TaskView:
             state=_slot_state(slot.state, slot.fill),
             display=slot.display,
             source=slot.source,
-            required=slot.ask or tool.is_required(slot.name),
+            required=slot.ask or (tool is not None and slot.name in tool.parameters and tool.is_required(slot.name)),
         )
     return view
 

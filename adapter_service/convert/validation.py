@@ -36,14 +36,15 @@ class Violations:
 
     def text(self, field: str, value: str) -> str:
         """A user's text in NFC, bounded; what is returned for a wrong one is never used."""
-        if len(value) > MOST_MESSAGE_CHARACTERS:
-            self.add(field, f"must have at most {MOST_MESSAGE_CHARACTERS} characters")
-            return ""
         try:
-            return normalise_text(value)
+            normal = normalise_text(value)
         except NotCanonical:
             self.add(field, "must be well-formed Unicode")
             return ""
+        if len(normal) > MOST_MESSAGE_CHARACTERS:
+            self.add(field, f"must have at most {MOST_MESSAGE_CHARACTERS} characters")
+            return ""
+        return normal
 
     def at_least(self, field: str, value: int, least: int) -> None:
         """A lower bound of a number."""

@@ -100,6 +100,12 @@ class World:
     validation_sha256: str = ""
     validation_passed: bool | None = None
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another process has brought a newer tool or policy version than this one has."""
+        own = (self.tool_version, self.policy_version)
+        return own != (self.stored_tool_version, self.stored_policy_version)
+
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:

@@ -1,11 +1,21 @@
 """Explanations and helpful actions of the failures that the engine itself reports, in English and Russian (G1).
 
-A tool's own ToolError brings its texts along. `{}` is filled by the engine with a title or label, never with input.
+A tool's own ToolError brings its texts along. `{text}` quotes the user's own words, shortened by `quote`; every other
+placeholder is filled with a title or label.
 """
 
 from __future__ import annotations
 
 from adapter_service.sdk import Text
+
+MOST_QUOTED_CHARACTERS = 80
+
+
+def quote(text: str) -> Text:
+    """The user's words as a question or explanation repeats them: one line, shortened."""
+    line = " ".join(text.split())
+    short = line if len(line) <= MOST_QUOTED_CHARACTERS else line[: MOST_QUOTED_CHARACTERS - 1].rstrip() + "…"
+    return Text(short, short)
 
 
 def filled(template: Text, **names: Text) -> Text:
@@ -17,17 +27,16 @@ def filled(template: Text, **names: Text) -> Text:
 
 
 PLAN_INVALID = Text(
-    "The plan for this request was not valid, so nothing of it was executed.",
-    "План для этого запроса оказался некорректным, поэтому ничего не выполнено.",
+    "The plan for this request was not valid, so it was stopped here.",
+    "План для этого запроса оказался некорректным, поэтому выполнение остановлено.",
 )
 PLAN_INVALID_HELP = Text("Say the request in other words.", "Сформулируйте запрос иначе.")
 NOTHING_FOUND = Text(
     "{title}: the step before found nothing to go on with.", "{title}: предыдущий шаг ничего не нашёл."
 )
-NO_ARTIFACT = Text("There is no {kind} to work with.", "Нет материала для работы: {kind}.")
-NO_ARTIFACT_HELP = Text("Create it first.", "Сначала создайте его.")
+NO_ARTIFACT = Text("There is no {kind} to work with yet.", "Пока нет того, с чем нужно работать: {kind}.")
+NO_ARTIFACT_HELP = Text("Create it first.", "Сначала нужно это создать.")
 NOT_ACCEPTED = Text("“{text}” is not an accepted value.", "Значение «{text}» не подходит.")
-TOO_MANY_TRIES = Text("The answers so far could not be used.", "Полученные ответы не удалось использовать.")
 TOOL_FAILED = Text(
     "{title}: the step failed for an internal reason.", "{title}: шаг не выполнен из-за внутренней ошибки."
 )
@@ -63,8 +72,16 @@ CHANGES_UNCLEAR = Text(
 WHAT_TO_CHANGE = Text("What should be changed in “{title}”?", "Что нужно изменить в «{title}»?")
 ASK_LABEL = Text("Please give: {label}.", "Укажите: {label}.")
 WHICH_ONE = Text(
-    "{label}: “{text}” has several meanings. Which one do you mean?",
-    "{label}: «{text}» можно понять по-разному. Что вы имеете в виду?",
+    "“{text}” can mean several things. Which one do you mean?",
+    "«{text}» может означать разное. Что вы имеете в виду?",
+)
+POLICY_OUTDATED = Text(
+    "This service still works by older rules than those in force, so nothing more was executed.",
+    "Служба всё ещё работает по старым правилам, хотя действуют новые, поэтому больше ничего не выполнено.",
+)
+POLICY_OUTDATED_HELP = Text(
+    "An operator has to start the newer version of the service.",
+    "Администратору нужно запустить более новую версию службы.",
 )
 DEMO_FACT = Text("{label} is a demonstration value.", "{label} — демонстрационное значение.")
 NOT_UNDERSTOOD = Text(

@@ -24,8 +24,8 @@ class ExecutionState(StrEnum):
     UNKNOWN = "unknown"
 
 
-# From -> to. "" is a call without a row. A block or an unknown outcome may be recorded without a claim; a claimed call
-# is blocked only where its tool found, right before writing, that the world had moved.
+# From -> to. "" is a call without a row: a block, a refusal or an unknown outcome may be recorded without a claim. A
+# claimed call becomes blocked only as an orphan of a READ or DRAFT tool that may no longer be called again.
 TRANSITIONS: dict[str, frozenset[ExecutionState]] = {
     "": frozenset({ExecutionState.CLAIMED, ExecutionState.BLOCKED, ExecutionState.UNKNOWN, ExecutionState.FAILED}),
     ExecutionState.CLAIMED: frozenset(

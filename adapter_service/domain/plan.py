@@ -6,13 +6,15 @@ failed, skipped. A change of one slot invalidates dependent tasks only (requirem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from adapter_service.domain.artifact import ArtifactReference
 from adapter_service.sdk import ArtifactFill, Fill, ResultFill, Text
+
+MOST_DISPLAY_CHARACTERS = 200
 
 
 class TaskState(StrEnum):
@@ -62,7 +64,8 @@ class TaskSlot:
 
     def resolved(self, value: Any, display: str, source: str) -> TaskSlot:
         """The slot with its value."""
-        return replace(self, state=SlotState.RESOLVED, value=value, display=display, source=source, note=None)
+        shown = display[:MOST_DISPLAY_CHARACTERS]
+        return replace(self, state=SlotState.RESOLVED, value=value, display=shown, source=source, note=None)
 
     def reopened(self) -> TaskSlot:
         """The slot as if its fill had just been given."""
@@ -91,6 +94,13 @@ class Task:
             if isinstance(slot.fill, ResultFill | ArtifactFill) and slot.fill.task:
                 found.add(slot.fill.task)
         return frozenset(found)
+
+    def serves(self, artifact_ids: Set[str]) -> bool:
+        """Whether the engine inserted it to validate or revise one of these artifacts."""
+        return self.origin in (Origin.VALIDATION, Origin.REVISION) and any(
+            isinstance(slot.fill, ArtifactFill) and slot.fill.artifact_id in artifact_ids
+            for slot in self.slots.values()
+        )
 
     def with_slot(self, slot: TaskSlot) -> Task:
         """The task with one slot replaced or added."""
@@ -203,18 +213,30 @@ class Plan:
     def patched(self, task_id: str, slot: str, fill: Fill | None, *, attempts: int = 0) -> Plan:
         """One slot gets another fill; the task and its dependents are open again, nothing else changes (C8).
 
-        Raises KeyError for an unknown task.
+        What the engine had inserted for an artifact that will now be made anew is left out. Raises KeyError for an
+        unknown task.
         """
         target = self.task(task_id)
         before = target.slots.get(slot, TaskSlot(slot))
         plan = self.with_task(
             target.with_slot(TaskSlot(slot, fill, ask=before.ask, attempts=attempts)).reopened(slots=False)
         )
+        reopened = {task_id}
         for dependent in self.dependents(task_id):
             task = plan.task(dependent)
             if task.state is not TaskState.SKIPPED:
                 plan = plan.with_task(task.reopened(slots=True))
-        return plan
+                reopened.add(dependent)
+        made = [self.task(name).artifact for name in reopened]
+        abandoned = {artifact.artifact_id for artifact in made if artifact is not None and artifact.version == 1}
+        return replace(
+            plan,
+            tasks=tuple(
+                task
+                for task in plan.tasks
+                if task.task_id in reopened or not task.serves(abandoned) or self.dependents(task.task_id)
+            ),
+        )
 
     def waiting_for_nothing(self) -> Plan:
         """The plan without an open question, approval or offer."""

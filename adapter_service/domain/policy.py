@@ -113,7 +113,7 @@ APPROVAL_STALE = Rule(
     _no_mismatch("approval_stale"),
     Text(
         "What was approved is no longer what would be executed.",
-        "Одобрено было не то, что сейчас выполнилось бы: содержимое изменилось.",
+        "Одобрено было одно, а выполнилось бы сейчас другое: содержимое изменилось.",
     ),
     Text("a new approval of the current content", "новое одобрение текущего содержимого"),
 )

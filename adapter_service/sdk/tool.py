@@ -139,6 +139,7 @@ class Tool:
     parameters: Mapping[str, inspect.Parameter] = field(init=False)
     context_parameter: str = field(init=False)
     input_model: type[PydanticModel] = field(init=False)
+    _types: dict[str, TypeAdapter[Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the signature. Raises DeclarationError naming the tool and the fix."""
@@ -186,5 +187,7 @@ class Tool:
         return self.parameters[name].default is inspect.Parameter.empty
 
     def type_of(self, name: str) -> TypeAdapter[Any]:
-        """Validator of one parameter's value."""
-        return TypeAdapter(self.parameters[name].annotation)
+        """Validator of one parameter's value; made once, for making one costs more than many validations."""
+        if name not in self._types:
+            self._types[name] = TypeAdapter(self.parameters[name].annotation)
+        return self._types[name]

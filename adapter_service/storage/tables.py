@@ -159,6 +159,8 @@ Index(
     unique=True,
     sqlite_where=executions.c.state != "blocked",
 )
+# The claim asks for a key in any state, which the partial index above cannot answer.
+Index("executions_by_any_key", executions.c.idempotency_key)
 Index("executions_by_interaction", executions.c.interaction_id)
 Index("executions_unsettled", executions.c.state, executions.c.domain, executions.c.target)
 

@@ -57,8 +57,8 @@ class DomainAdapterServicer(domain_adapter_service_pb2_grpc.DomainAdapterService
 
     async def Decide(self, request: pb2.DecideRequest, context: Context) -> AsyncIterator[pb2.DecideResponse]:
         """One decision; planning without a model is quick, so the decision is the only part."""
-        bind_log_ids(interaction_id=request.interaction_id, run_id=request.run_id)
         command = requests.read_decide(request, current_request_id())
+        bind_log_ids(interaction_id=request.interaction_id, run_id=request.run_id)
         data = await self._ready().decide.run(command)
         yield pb2.DecideResponse(decision=decision_pb2.Decision.FromString(data))
 
@@ -66,8 +66,8 @@ class DomainAdapterServicer(domain_adapter_service_pb2_grpc.DomainAdapterService
         self, request: pb2.ExecuteToolRequest, context: Context
     ) -> AsyncIterator[pb2.ExecuteToolResponse]:
         """Progress, then the outcome."""
-        bind_log_ids(interaction_id=request.interaction_id, run_id=request.run_id)
         command = requests.read_execute(request, current_request_id())
+        bind_log_ids(interaction_id=request.interaction_id, run_id=request.run_id)
         async for part in self._ready().execute_tool.run(command):
             if isinstance(part, bytes):
                 yield pb2.ExecuteToolResponse(outcome=tool_pb2.ToolOutcome.FromString(part))
@@ -79,8 +79,8 @@ class DomainAdapterServicer(domain_adapter_service_pb2_grpc.DomainAdapterService
         self, request: pb2.CancelInteractionRequest, context: Context
     ) -> pb2.CancelInteractionResponse:
         """Fence an interaction."""
-        bind_log_ids(interaction_id=request.interaction_id)
         command = requests.read_cancel(request)
+        bind_log_ids(interaction_id=request.interaction_id)
         return responses.cancel_interaction(await self._ready().cancel_interaction.run(command))
 
     async def GetSession(self, request: pb2.GetSessionRequest, context: Context) -> pb2.GetSessionResponse:

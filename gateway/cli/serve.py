@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -100,7 +101,8 @@ def _greet(console: Console, stack: Stack) -> None:
 def _stop(console: Console, stack: Stack) -> None:
     """Drain all three; a second Ctrl-C kills what still drains."""
     try:
-        if any(process.running for process in stack.processes):
+        # A terminal that was closed cannot be written to; the services are stopped all the same.
+        with suppress(OSError):
             console.print("stopping", style="dim")
         stack.stop()
     except KeyboardInterrupt:

@@ -6,18 +6,20 @@ Called by take_decision. Nothing is sent from here; calls to execute are picked 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from loop_service.application.choose_action import choose_action
 from loop_service.application.lifecycle import (
     close_approval,
     end_run,
     finish,
+    requester_of,
     take_from_inbox,
 )
 from loop_service.application.ports import Timer
 from loop_service.application.work import Work
 from loop_service.domain.approval import REPLACED, Approval, ApprovalStatus
-from loop_service.domain.audit import AuditKind
+from loop_service.domain.audit import SYSTEM, AuditKind
 from loop_service.domain.budget import LimitReached, check_clarifications, check_tool_actions
 from loop_service.domain.clarification import Clarification
 from loop_service.domain.decision import (
@@ -60,6 +62,7 @@ from loop_service.domain.transitions import (
 )
 
 DELTA_CHARACTERS = 400
+MOST_WAIT = timedelta(days=366)
 
 
 def announce(work: Work, decision: Decision) -> None:
@@ -115,7 +118,7 @@ def fail(
 
 def stop_at_limit(work: Work, limit: LimitReached) -> None:
     """A budget is used up: the Adapter is told first, so that nothing begins any more; then the run fails with it."""
-    work.interaction.stop = Stop(StopKind.LIMIT, limit.code, limit.limit, "system")
+    work.interaction.stop = Stop(StopKind.LIMIT, limit.code, limit.limit, SYSTEM)
 
 
 def _choose(work: Work, outcome: Choose) -> None:
@@ -129,6 +132,11 @@ def _choose(work: Work, outcome: Choose) -> None:
 def _call_tools(work: Work, decision: Decision, outcome: CallTool) -> None:
     calls, interaction = outcome.calls, work.interaction
     if not calls or (len(calls) > 1 and any(call.effect is not Effect.READ for call in calls)):
+        fail(work, "plan_invalid")
+        return
+    known = {call.tool_call_id for call in work.tx.steps.calls_of(interaction.interaction_id)}
+    if len(known | {call.tool_call_id for call in calls}) != len(known) + len(calls):
+        # A repeated id would replace a recorded outcome.
         fail(work, "plan_invalid")
         return
     limit = check_tool_actions(work.env.budget, interaction, len(calls))
@@ -172,6 +180,7 @@ def drain(work: Work, standing_decision: int) -> bool:
         return False
     work.interaction.standing_decision = standing_decision
     message = take_from_inbox(work, queued[0])
+    work.interaction.requester = requester_of(work.interaction, message)
     work.tx.messages.assign(message.message_id, work.interaction.interaction_id, work.run.run_id)
     work.observe(
         UserMessage(message.message_id, message.text, work.interaction.approval_id),
@@ -276,17 +285,14 @@ def _is_replaced(work: Work, previous: Approval) -> bool:
 
 def _wait(work: Work, outcome: Wait) -> None:
     interaction = work.interaction
-    interaction.wait_signal = outcome.signal
-    if outcome.until is not None:
-        interaction.wait_until = work.now + outcome.until
-        work.tx.timers.put(Timer(interaction.interaction_id, "wait", interaction.wait_until))
-    elif outcome.limit is not None:
-        interaction.wait_until = work.now + outcome.limit
-        work.tx.timers.put(Timer(interaction.interaction_id, "wait_limit", interaction.wait_until))
-    else:
-        # Every wait for a signal has a limit; one without any could never end.
+    kind, length = ("wait", outcome.until) if outcome.until is not None else ("wait_limit", outcome.limit)
+    if length is None or not timedelta(0) < length <= MOST_WAIT:
+        # Every wait for a signal has a limit; one without any, or beyond every calendar, could never end.
         fail(work, "plan_invalid")
         return
+    interaction.wait_signal = outcome.signal
+    interaction.wait_until = work.now + length
+    work.tx.timers.put(Timer(interaction.interaction_id, kind, interaction.wait_until))
     wait_again(work)
 
 

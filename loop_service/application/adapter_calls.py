@@ -22,8 +22,9 @@ from handrail_rpc.errors import (
     Unavailable,
 )
 from loop_service.application.environment import Environment
-from loop_service.application.ports import RunContext, UnitOfWork
+from loop_service.application.ports import RunContext, Transaction, UnitOfWork
 from loop_service.domain.errors import LeaseLost
+from loop_service.domain.run import RunState
 
 T = TypeVar("T")
 
@@ -112,9 +113,16 @@ class AdapterCalls:
         higher = next((refusal.metadata[k] for k in FENCE_METADATA if k in refusal.metadata), "")
         if not higher.isdecimal() or int(higher) <= epoch:
             raise LeaseLost(context.interaction_id) from refusal
-        adopted = await self._storage.write(
-            lambda tx: tx.interactions.adopt_fence(context.interaction_id, context.owner, epoch, int(higher))
-        )
-        if not adopted:
+        fence = int(higher)
+
+        def adopt(tx: Transaction) -> bool:
+            if tx.interactions.adopt_fence(context.interaction_id, context.owner, epoch, fence):
+                return True
+            # A call sent side by side under this same claim may have adopted the fence a moment before.
+            interaction, run = tx.interactions.find(context.interaction_id), tx.runs.find(context.run_id)
+            held = interaction is not None and interaction.owner == context.owner and interaction.epoch == fence
+            return held and run is not None and run.state is RunState.RUNNING and run.attempts == context.attempt
+
+        if not await self._storage.write(adopt):
             raise LeaseLost(context.interaction_id) from refusal
-        return int(higher)
+        return fence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from loop_service.application.environment import Environment
@@ -17,12 +16,6 @@ MOST_ATTEMPTS = 5
 """After so many claims that an internal error ended, the run is given up instead of tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    step: Step
-    attempts: int
-
-
 class ClaimRuns:
     def __init__(self, storage: UnitOfWork, env: Environment) -> None:
         self._storage = storage
@@ -32,12 +25,12 @@ class ClaimRuns:
         """At start, where this process alone has the database: leases of earlier owners count no more."""
         return await self._storage.write(lambda tx: tx.interactions.void_leases())
 
-    async def claim(self, owner: str, limit: int) -> list[Claimed]:
+    async def claim(self, owner: str, limit: int) -> list[Step]:
         """Claim up to `limit` runs for `owner`, oldest first."""
         now = self._env.clock.now()
 
-        def take(tx: Transaction) -> list[Claimed]:
-            claimed: list[Claimed] = []
+        def take(tx: Transaction) -> list[Step]:
+            claimed: list[Step] = []
             for run in tx.runs.claimable(now, limit):
                 conversation = tx.conversations.find(run.conversation_id)
                 interaction = tx.interactions.find(run.interaction_id)
@@ -46,7 +39,7 @@ class ClaimRuns:
                 work = Work(tx, self._env, conversation, interaction, run, now)
                 step = claim(work, owner, now + self._env.timings.lease)
                 work.save()
-                claimed.append(Claimed(step, run.attempts))
+                claimed.append(step)
             return claimed
 
         return await self._storage.write(take)

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from loop_service.application.act_on import fail, stop_at_limit
 from loop_service.application.environment import Environment
+from loop_service.application.lifecycle import wait_to_settle
 from loop_service.application.outcomes import record_lost
 from loop_service.application.ports import RunContext, Transaction
 from loop_service.application.steps import Step, claim, next_step
@@ -104,7 +105,11 @@ def end_failed(tx: Transaction, env: Environment, context: RunContext, code: str
     work = load(tx, env, context)
     calls = tx.steps.calls_of(context.interaction_id)
     if any(call.holds_back_an_ending for call in calls):
-        stop_at_limit(work, LimitReached(code, ""))
+        if work.interaction.stop is None:
+            stop_at_limit(work, LimitReached(code, ""))
+        else:
+            # The stop itself was refused: asking at once again would go round in a circle, so a timer asks.
+            wait_to_settle(work)
     else:
         for call in calls:
             record_lost(work, call, Outcome.UNKNOWN)

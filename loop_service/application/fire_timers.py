@@ -26,11 +26,21 @@ class FireTimers:
         self._env = env
 
     async def fire(self) -> datetime | None:
-        """Handle what is due; returns when the next timer is due, None if there is none."""
+        """Handle what is due; returns when the next timer is due, None if there is none.
+
+        A timer that cannot be handled holds up no other: the first such error is raised after the rest is done, for
+        the worker to log, and its timer stays due.
+        """
         now = self._env.clock.now()
         due = await self._storage.read(lambda tx: tx.timers.due(now, BATCH))
+        failed: Exception | None = None
         for timer in due:
-            await self._storage.write(partial(self._fire, timer=timer, now=now))
+            try:
+                await self._storage.write(partial(self._fire, timer=timer, now=now))
+            except Exception as error:  # noqa: BLE001 - raised below, once the other timers are handled
+                failed = failed or error
+        if failed is not None:
+            raise failed
         return await self._storage.read(lambda tx: tx.timers.next_due())
 
     def _fire(self, tx: Transaction, timer: Timer, now: datetime) -> None:
@@ -49,6 +59,9 @@ class FireTimers:
         match timer.kind:
             case "settle":
                 start_run(work, request_id=request_id)
+            case _ if interaction.stop is not None:
+                # Only the stop is left to be carried out, and the settle timer does that.
+                return
             case "wait" | "wait_limit" if interaction.state is InteractionState.WAITING:
                 start_run(work, request_id=request_id)
                 resume(work)

@@ -8,7 +8,7 @@ from loop_service.application.environment import Environment
 from loop_service.application.ports import Timer, Transaction
 from loop_service.application.work import Work
 from loop_service.domain.approval import ApprovalStatus
-from loop_service.domain.audit import AuditKind
+from loop_service.domain.audit import SYSTEM, AuditKind
 from loop_service.domain.clarification import ClarificationStatus
 from loop_service.domain.conversation import Conversation, Message
 from loop_service.domain.events import (
@@ -25,6 +25,8 @@ from loop_service.domain.interaction import Interaction, InteractionState, Reque
 from loop_service.domain.observation import UserMessage
 from loop_service.domain.run import Run, RunState
 from loop_service.domain.transitions import BEGIN, RESUME, SUPERSEDE, WAIT, Transition
+
+_MOST_DOUBLINGS = 16
 
 
 def new_interaction(
@@ -130,10 +132,14 @@ def finish(work: Work, transition: Transition, ending: Payload, *, code: str = "
     work.move(transition)
     run = work.run
     run.note_code(code)
-    work.audit(AuditKind.INTERACTION_ENDED, code=code, state=interaction.state.value)
+    by = interaction.stop.requested_by if interaction.stop is not None else SYSTEM
+    work.audit(AuditKind.INTERACTION_ENDED, actor=by, code=code, state=interaction.state.value)
     end_run(work, ending)
     work.conversation.active_interaction_id = ""
-    if not told:
+    if interaction.decision_number == 0 and interaction.supersedes:
+        # Its first decision was to close another one and never came: the successor's does.
+        work.conversation.unclosed_interaction_id = interaction.supersedes
+    elif not told:
         work.conversation.unclosed_interaction_id = interaction.interaction_id
     _open_successor(work)
 
@@ -144,16 +150,18 @@ def _open_successor(work: Work) -> None:
     if not queued:
         return
     first = take_from_inbox(work, queued[0])
-    requester = Requester(
-        old.requester.principal, old.requester.tenant, first.roles or old.requester.roles, first.locale
-    )
-    interaction = new_interaction(work.env, work.conversation, first, requester, work.now)
+    interaction = new_interaction(work.env, work.conversation, first, requester_of(old, first), work.now)
     work.use_interaction(interaction)
     start_run(work, request_id=first.request_id, message_id=first.message_id)
     work.move(BEGIN)
     consume_root(work, first)
     work.tx.messages.assign(first.message_id, interaction.interaction_id, work.run.run_id)
     _move_inbox(work, old, queued[1:])
+
+
+def requester_of(interaction: Interaction, message: Message) -> Requester:
+    """Who stands behind `message`: only the conversation's principal writes in it, with the roles of that very call."""
+    return Requester(interaction.requester.principal, interaction.requester.tenant, message.roles, message.locale)
 
 
 def _move_inbox(work: Work, old: Interaction, message_ids: list[str]) -> None:
@@ -205,7 +213,7 @@ def close_approval(work: Work, status: ApprovalStatus, *, by: str = "", digest: 
     work.emit(ApprovalResolved(approval.approval_id, status.value, by))
     work.audit(
         AuditKind.APPROVAL_RESOLVED,
-        actor=by or "system",
+        actor=by or SYSTEM,
         digest=digest or approval.digest,
         code=status.value,
         approval_id=approval.approval_id,
@@ -221,16 +229,18 @@ def supersede(work: Work, message: Message) -> None:
     steps = work.confirmed_steps()
     close_open_parts(work)
     queued = work.tx.steps.inbox(old.interaction_id)
-    requester = Requester(
-        old.requester.principal, old.requester.tenant, message.roles or old.requester.roles, message.locale
-    )
-    interaction = new_interaction(work.env, work.conversation, message, requester, work.now)
+    interaction = new_interaction(work.env, work.conversation, message, requester_of(old, message), work.now)
     interaction.supersedes = old.interaction_id
     old.superseded_by = interaction.interaction_id
     work.move(SUPERSEDE)
     reason = TEXTS["reason_superseded"].of(message.locale)
     work.emit(Superseded(reason, interaction.interaction_id, steps), outside_run=True)
-    work.audit(AuditKind.INTERACTION_ENDED, code="superseded", by_interaction_id=interaction.interaction_id)
+    work.audit(
+        AuditKind.INTERACTION_ENDED,
+        actor=old.requester.principal,
+        code="superseded",
+        by_interaction_id=interaction.interaction_id,
+    )
     interaction.owner, interaction.lease_until = old.owner, old.lease_until
     interaction.epoch = 1
     old.active_run_id = ""
@@ -245,9 +255,14 @@ def supersede(work: Work, message: Message) -> None:
 
 
 def wait_to_settle(work: Work) -> None:
-    """No ending while a dispatched change lacks its outcome: the run ends `waiting`, a timer asks again."""
+    """No ending while a dispatched change lacks its outcome: the run ends `waiting`, a timer asks again.
+
+    The stop is decided, so nothing of the interaction stays open to be answered meanwhile.
+    """
     interaction, timings = work.interaction, work.env.timings
-    delay = min(timings.settle_first_seconds * 2**interaction.settle_attempts, timings.settle_most_seconds)
+    close_open_parts(work)
+    doubled = timings.settle_first_seconds * 2 ** min(interaction.settle_attempts, _MOST_DOUBLINGS)
+    delay = min(doubled, timings.settle_most_seconds)
     interaction.settle_attempts += 1
     due = work.now + timedelta(seconds=delay)
     work.tx.timers.put(Timer(interaction.interaction_id, "settle", due))

@@ -88,8 +88,8 @@ class ResolveApproval:
             return self._answer_stale(work, scope, request, approval, call)
         if approval.status is not ApprovalStatus.OPEN:
             raise closed_error(approval)
-        if work.interaction.is_busy:
-            raise _busy(approval, work)
+        if work.interaction.is_busy or work.interaction.state is not InteractionState.AWAITING_APPROVAL:
+            raise _not_now(approval, work)
         return self._resolve(work, scope, request, approval, call, owner)
 
     def _open_work(self, tx: Transaction, now: datetime, approval: Approval, call: CallInfo) -> Work:
@@ -161,7 +161,7 @@ class ResolveApproval:
         interaction = work.interaction
         current = work.tx.approvals.find(interaction.approval_id) if interaction.approval_id else None
         if current is None or interaction.is_busy or interaction.state is not InteractionState.AWAITING_APPROVAL:
-            raise _busy(approval, work)
+            raise _not_now(approval, work)
         run = Run(
             run_id=self._env.ids.new("run"),
             conversation_id=work.conversation.conversation_id,
@@ -182,7 +182,7 @@ class ResolveApproval:
         work.block(
             PolicyBlock(
                 "approval_stale",
-                "approval_matches_content",
+                "approval_matches",
                 entry.explanation.of(locale),
                 approval.approval_id,
                 entry.helpful_action.of(locale),
@@ -253,14 +253,16 @@ def check_may_resolve(approval: Approval, caller: Caller) -> None:
         )
 
 
-def _busy(approval: Approval, work: Work) -> WrongState:
+def _not_now(approval: Approval, work: Work) -> WrongState:
+    """The interaction is busy, waits for something else or has ended; its state is named."""
     state = work.interaction.state.value
     if approval.status in VERDICT_STATUSES:
         return closed_error(approval)
+    advice = "nothing of it is open any more" if work.interaction.is_terminal else "wait for what it asks next"
     return WrongState(
         "INTERACTION_STATE",
         work.interaction.interaction_id,
         f"approval {approval.approval_id} is {approval.status.value} and interaction "
-        f"{work.interaction.interaction_id} is {state}; wait for what it asks next",
+        f"{work.interaction.interaction_id} is {state}; {advice}",
         state=state,
     )

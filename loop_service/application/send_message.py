@@ -6,9 +6,9 @@ The stream that follows is stream_events' work. Called by the servicer.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from handrail_rpc.errors import InvalidArgument, NotFound
+from handrail_rpc.errors import InvalidArgument, NotFound, ResourceExhausted
 from loop_service.application.accept import (
     Accepted,
     Acceptor,
@@ -27,14 +27,16 @@ from loop_service.application.work import Work
 from loop_service.domain.approval import Verdict
 from loop_service.domain.audit import AuditKind
 from loop_service.domain.clarification import Clarification, ClarificationStatus
-from loop_service.domain.conversation import AcceptedRequest, Conversation, Message, Role
+from loop_service.domain.conversation import MOST_QUEUED_MESSAGES, AcceptedRequest, Conversation, Message, Role
 from loop_service.domain.errors import WrongState
 from loop_service.domain.events import MessageAccepted
 from loop_service.domain.failures import TEXTS
 from loop_service.domain.interaction import Interaction, InteractionState, StopKind
 from loop_service.domain.observation import ClarificationReply, ReplyResponse, UserMessage
+from loop_service.domain.run import Run, RunState
 
 METHOD = "SendMessage"
+_QUEUE_RETRY = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ class SendMessage:
     async def execute(self, request: NewMessage, call: CallInfo) -> AcceptedRequest:
         """Returns once the message is durable.
 
-        Raises NotFound, RequestIdReused, InvalidArgument (response the question does not admit) and WrongState
-        (what the reply addresses is no longer open); then nothing is stored.
+        Raises NotFound, RequestIdReused, InvalidArgument (response the question does not admit), WrongState (what
+        the reply addresses is no longer open) and ResourceExhausted (QUEUE_FULL); then nothing is stored.
         """
         return await self._acceptor.accept(lambda tx, now, owner: self._accept(tx, now, owner, request, call))
 
@@ -119,7 +121,7 @@ class SendMessage:
             message.run_id,
         )
         tx.requests.insert(accepted, now)
-        step = claim_if(work, owner) if work.has_run and not work.run.start_time else None
+        step = claim_if(work, owner) if work.has_run and _is_to_be_claimed(work.run) else None
         work.save()
         return Accepted(replace(accepted, first_sequence=first_sequence(work) if message.run_id else 0), step)
 
@@ -171,7 +173,16 @@ class SendMessage:
         return work
 
     def _join(self, work: Work, message: Message) -> None:
-        """The interaction is busy: the message is queued and consumed one a number (inbox)."""
+        """The interaction is busy: the message is queued and consumed one a number (inbox).
+
+        Raises ResourceExhausted where too many wait already; nothing is stored then.
+        """
+        if len(work.tx.steps.inbox(work.interaction.interaction_id)) >= MOST_QUEUED_MESSAGES:
+            raise ResourceExhausted(
+                f"{MOST_QUEUED_MESSAGES} messages wait in this conversation already, which is the limit; send it later",
+                reason="QUEUE_FULL",
+                retry_after=_QUEUE_RETRY,
+            )
         work.tx.steps.push_inbox(work.interaction.interaction_id, message.message_id, message.position)
         work.emit(MessageAccepted(message.message_id))
 
@@ -203,6 +214,11 @@ class SendMessage:
             kind="clarification_reply",
             message_id=message.message_id,
         )
+
+
+def _is_to_be_claimed(run: Run) -> bool:
+    """A queued run, unless it was put back for a while."""
+    return run.state is RunState.QUEUED and run.not_before is None
 
 
 def _active(tx: Transaction, conversation: Conversation) -> Interaction | None:

@@ -14,6 +14,7 @@ from loop_service.application.work import Work
 from loop_service.domain.conversation import Message
 from loop_service.domain.decision import CallRecord
 from loop_service.domain.interaction import Interaction, Stop
+from loop_service.domain.observation import StoredObservation
 from loop_service.domain.run import Run, RunState
 
 RECENT_MESSAGES = 8
@@ -77,7 +78,8 @@ def next_step(work: Work) -> Step:
     if not interaction.domain_session_id:
         return OpenSession(context)
     if interaction.observation_number > interaction.decision_number:
-        return Decide(context, _decide_input(tx, interaction))
+        observation = tx.steps.find_observation(interaction.interaction_id, interaction.observation_number)
+        return Diverge(context) if observation is None else Decide(context, _decide_input(tx, interaction, observation))
     waiting = [c for c in tx.steps.calls_of(interaction.interaction_id) if c.outcome is None]
     if not waiting:
         return Diverge(context)
@@ -109,10 +111,7 @@ def context_of(env: Environment, interaction: Interaction, run: Run) -> RunConte
     )
 
 
-def _decide_input(tx: Transaction, interaction: Interaction) -> DecideInput:
-    observation = tx.steps.find_observation(interaction.interaction_id, interaction.observation_number)
-    if observation is None:
-        raise RuntimeError("an observation has a number and no row")
+def _decide_input(tx: Transaction, interaction: Interaction, observation: StoredObservation) -> DecideInput:
     message = tx.messages.find(observation.message_id) if observation.message_id else None
     recent: tuple[Message, ...] = ()
     if observation.kind in _WITH_MESSAGES:

@@ -62,11 +62,11 @@ class StopAnInteraction:
         return await self._storage.write(lambda tx: self._store(tx, step, begun, attached, seconds))
 
     async def _attach(self, step: StopInteraction, begun: tuple[BegunCall, ...], deadline: float) -> dict[str, bytes]:
-        """Outcomes of the calls that were still running, by call id."""
+        """Outcomes of the calls that had begun and had none yet, by call id."""
         outcomes: dict[str, bytes] = {}
         known = {call.tool_call_id: call for call in step.calls}
         for call in begun:
-            if not call.running or call.outcome:
+            if call.outcome:
                 continue
             record = known.get(call.tool_call_id) or self._adopted(step, call)
             record = await self._storage.write(partial(self._dispatch, step=step, call=record))

@@ -62,7 +62,7 @@ class StreamEvents:
             raise CursorOutOfRange(after, head)
         cursor = after
         while cursor < head:
-            batch = await self._read(conversation_id, cursor, "")
+            batch = await self._read(conversation_id, cursor)
             for event in batch:
                 yield event
                 cursor = event.sequence
@@ -92,10 +92,13 @@ class StreamEvents:
                     if not run_id or event.run_id == run_id:
                         yield event
             else:
-                while batch := await self._read(conversation_id, cursor, run_id):
+                # Read unfiltered: a replayed run is over within a few batches, its reader then leaves; picking the
+                # run in the query would read on to the end of the conversation.
+                while batch := await self._read(conversation_id, cursor):
                     for event in batch:
                         cursor = event.sequence
-                        yield event
+                        if not run_id or event.run_id == run_id:
+                            yield event
                     if len(batch) < BATCH:
                         break
             if subscription.overflowed:
@@ -124,8 +127,8 @@ class StreamEvents:
             raise NotFound.of("run", run_id)
         return run_id, run.first_sequence
 
-    async def _read(self, conversation_id: str, after: int, run_id: str) -> list[StoredEvent]:
-        return await self._storage.read(lambda tx: tx.journal.events(conversation_id, after, BATCH, run_id))
+    async def _read(self, conversation_id: str, after: int) -> list[StoredEvent]:
+        return await self._storage.read(lambda tx: tx.journal.events(conversation_id, after, BATCH))
 
 
 def lagging(cursor: int) -> ResourceExhausted:

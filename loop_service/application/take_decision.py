@@ -92,9 +92,12 @@ class TakeDecision:
         return continue_with(work, step.context.owner)
 
     def _apply_verdict(self, work: Work, observation: StoredObservation, decision: Decision) -> None:
-        """A reply that is no answer; the decision must carry no action then."""
+        """A reply that is no answer; the decision must carry no action then.
+
+        The message that began the interaction is no reply: a successor of it would be superseded in turn, for ever.
+        """
         message = work.tx.messages.find(observation.message_id) if observation.message_id else None
-        if decision.outcome is not None or message is None:
+        if decision.outcome is not None or message is None or message.message_id == work.interaction.root_message_id:
             fail(work, "plan_invalid")
             return
         match decision.reply_verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from handrail.common.v1 import approval_pb2, decision_pb2, fact_pb2, failure_pb2, prompt_pb2, tool_pb2
+from handrail.common.v1 import approval_pb2, decision_pb2, failure_pb2, prompt_pb2, tool_pb2
 from handrail.loop.v1 import event_pb2, interaction_state_pb2, workflow_loop_service_pb2
 
 
@@ -36,7 +36,6 @@ PROGRESS = EnumNames(failure_pb2.Progress.items, "PROGRESS_")
 VERDICT = EnumNames(approval_pb2.Verdict.items, "VERDICT_")
 REPLY_VERDICT = EnumNames(decision_pb2.ReplyVerdict.items, "REPLY_VERDICT_")
 PROMPT_TYPE = EnumNames(prompt_pb2.PromptType.items, "PROMPT_TYPE_")
-SOURCE = EnumNames(fact_pb2.Source.items, "SOURCE_")
 ROLE = EnumNames(workflow_loop_service_pb2.Role.items, "ROLE_")
 RUN_STATE = EnumNames(workflow_loop_service_pb2.RunState.items, "RUN_STATE_")
 AUDIT_KIND = EnumNames(workflow_loop_service_pb2.AuditKind.items, "AUDIT_KIND_")

@@ -11,6 +11,7 @@ from handrail_rpc.errors import InvalidArgument
 from loop_service.domain.conversation import DEFAULT_PAGE, MOST_PAGE
 
 _MOST_TOKEN = 512
+_MOST_NUMBER = 2**53
 
 
 def page_size(requested: int) -> int:
@@ -39,6 +40,8 @@ def decode_token(scope: str, token: str, shape: tuple[type, ...]) -> list[int | 
         position = data[1:]
         if any(type(value) is not wanted for value, wanted in zip(position, shape, strict=True)):
             raise ValueError("of another shape")
+        if any(isinstance(value, int) and not 0 <= value <= _MOST_NUMBER for value in position):
+            raise ValueError("no position")
     except (ValueError, binascii.Error) as error:
         raise InvalidArgument.field(
             "page_token", "must be empty or the next_page_token of this same list", reason="PAGE_TOKEN_INVALID"

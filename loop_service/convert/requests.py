@@ -17,7 +17,7 @@ from loop_service.application.cancel_interaction import Cancellation
 from loop_service.application.create_conversation import NewConversation
 from loop_service.application.resolve_approval import ApprovalVerdict
 from loop_service.application.send_message import NewMessage, Reply
-from loop_service.convert.names import VERDICT
+from loop_service.convert.names import PENDING_KIND, VERDICT
 from loop_service.domain import conversation as limits
 from loop_service.domain.approval import Verdict
 from loop_service.domain.observation import ReplyResponse
@@ -207,3 +207,14 @@ def check_identifier(field: str, value: str) -> str:
     checks.identifier(field, value)
     checks.finish()
     return value
+
+
+def pending_kinds(request: pb.ListPendingRequest) -> frozenset[str]:
+    """Names of the kinds asked for; unset means both."""
+    checks = Checks()
+    checks.identifier("conversation_id", request.conversation_id, required=False)
+    if request.kind not in pb.PendingKind.values():
+        checks.wrong("kind", "must be PENDING_KIND_CLARIFICATION, PENDING_KIND_APPROVAL, or unset for both")
+    checks.finish()
+    both = frozenset({"clarification", "approval"})
+    return both if request.kind == pb.PENDING_KIND_UNSPECIFIED else frozenset({PENDING_KIND.name(request.kind)})

@@ -103,7 +103,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class RequestApproval:
-    """`digest` is computed over the snapshot by handrail_rpc.digest; `expires_in` none: it does not expire."""
+    """`digest` is computed over the snapshot by handrail_rpc.digest; `expire_micros` 0: it does not expire."""
 
     snapshot: bytes
     digest: str

@@ -86,7 +86,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         Stage.DEADLINE,
         True,
         Text(
-            "The request used up its working time of {limit} seconds.",
+            "The request used up its working time: {limit} s.",
             "Запрос исчерпал отведённое время работы: {limit} с.",
         ),
         _SMALLER,
@@ -95,8 +95,8 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         Stage.DEADLINE,
         False,
         Text(
-            "The request reached its limit of {limit} tool actions.",
-            "Запрос достиг предела: не более {limit} действий с инструментами.",
+            "The request reached its limit of tool actions: {limit}.",
+            "Достигнут предел числа действий с инструментами на один запрос: {limit}.",
         ),
         _SMALLER,
     ),
@@ -104,8 +104,8 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         Stage.DEADLINE,
         False,
         Text(
-            "The request is still unclear after {limit} questions.",
-            "После {limit} уточняющих вопросов запрос всё ещё неясен.",
+            "The request is still unclear, and the limit of questions is reached: {limit}.",
+            "Запрос всё ещё неясен, а предел числа уточняющих вопросов достигнут: {limit}.",
         ),
         Text("Say the whole request again in one message.", "Сформулируйте запрос целиком в одном сообщении."),
     ),
@@ -113,8 +113,8 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         Stage.DEADLINE,
         False,
         Text(
-            "The request reached its limit of {limit} decisions.",
-            "Запрос достиг предела в {limit} решений.",
+            "The request reached its limit of decisions: {limit}.",
+            "Достигнут предел числа решений на один запрос: {limit}.",
         ),
         _SMALLER,
     ),
@@ -122,8 +122,8 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         Stage.DEADLINE,
         False,
         Text(
-            "The request reached its limit of {limit} model generations.",
-            "Запрос достиг предела в {limit} обращений к модели.",
+            "The request reached its limit of model generations: {limit}.",
+            "Достигнут предел числа обращений к модели на один запрос: {limit}.",
         ),
         _SMALLER,
     ),
@@ -132,7 +132,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         False,
         Text(
             "It is not known whether “{tool}” took effect; it will not be called again by itself.",
-            "Неизвестно, сработал ли инструмент «{tool}»; сам собой он повторно вызван не будет.",
+            "Неизвестно, сработал ли инструмент «{tool}»; автоматически он повторно вызван не будет.",
         ),
         Text(
             "Check the result where the change should have arrived, then decide.",
@@ -158,7 +158,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         True,
         Text(
             "An internal error stopped the request; its cause is logged under the request id.",
-            "Внутренняя ошибка остановила запрос; причина записана в журнал под номером запроса.",
+            "Внутренняя ошибка остановила запрос; причина записана в журнал под идентификатором запроса.",
         ),
         _AGAIN,
     ),
@@ -167,7 +167,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         False,
         Text(
             "The approval expired before anybody resolved it; nothing was executed.",
-            "Срок одобрения истёк раньше, чем его рассмотрели; ничего не выполнено.",
+            "Срок действия одобрения истёк, а решение так и не было принято; ничего не выполнено.",
         ),
         Text("Send a message to ask for a fresh approval.", "Напишите сообщение, чтобы запросить новое одобрение."),
     ),

@@ -1,4 +1,4 @@
-"""What happened since the previous decision: the one input of the next. Encoded by convert.observations.
+"""What happened since the previous decision: the one input of the next. Encoded by convert.codec.
 
 The bytes are committed under the decision's number before Decide is first sent (observation_first).
 """

@@ -27,7 +27,6 @@ _EVENTS = (
     .order_by(_E.c.sequence)
     .limit(bindparam("most"))
 )
-_RUN_EVENTS = _EVENTS.where(_E.c.run_id == bindparam("run_id"))
 
 
 class JournalRows:
@@ -106,11 +105,8 @@ class JournalRows:
             )
         self._connection.execute(_INSERT_AUDIT, added)
 
-    def events(self, conversation_id: str, after: int, limit: int, run_id: str = "") -> list[StoredEvent]:
-        key: dict[str, str | int] = {"id": conversation_id, "after": after, "most": limit}
-        if run_id:
-            key["run_id"] = run_id
-        found = self._connection.execute(_RUN_EVENTS if run_id else _EVENTS, key)
+    def events(self, conversation_id: str, after: int, limit: int) -> list[StoredEvent]:
+        found = self._connection.execute(_EVENTS, {"id": conversation_id, "after": after, "most": limit})
         return [StoredEvent(r.conversation_id, r.sequence, r.run_id, r.name, r.data) for r in found]
 
     def audit_page(self, conversation_id: str, interaction_id: str, after: int, limit: int) -> list[AuditRow]:

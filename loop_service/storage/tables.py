@@ -202,8 +202,8 @@ decisions = Table(
 tool_calls = Table(
     "tool_calls",
     metadata,
-    Column("tool_call_id", Text, primary_key=True),
     _text("interaction_id"),
+    _text("tool_call_id"),
     _number("decision_number"),
     _number("position"),
     _text("tool"),
@@ -215,6 +215,8 @@ tool_calls = Table(
     _text("outcome"),
     _bytes("raw_outcome"),
     _bytes("step"),
+    # The ids are the Adapter's: unique within its interaction, never compared with those of another Adapter.
+    PrimaryKeyConstraint("interaction_id", "tool_call_id"),
     Index("tool_calls_by_interaction", "interaction_id", "decision_number", "position"),
 )
 

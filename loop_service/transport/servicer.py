@@ -20,7 +20,6 @@ from loop_service.transport.calls import call_info, wrapped
 from loop_service.transport.use_cases import UseCases
 
 Context = grpc.aio.ServicerContext[Any, Any]
-_BOTH_KINDS = frozenset({"clarification", "approval"})
 
 
 class WorkflowLoopServicer(workflow_loop_service_pb2_grpc.WorkflowLoopServiceServicer):
@@ -151,11 +150,7 @@ class WorkflowLoopServicer(workflow_loop_service_pb2_grpc.WorkflowLoopServiceSer
 
     async def ListPending(self, request: pb.ListPendingRequest, context: Context) -> pb.ListPendingResponse:
         size = paging.page_size(request.page_size)
-        kinds = _BOTH_KINDS
-        if request.kind == pb.PENDING_KIND_CLARIFICATION:
-            kinds = frozenset({"clarification"})
-        elif request.kind == pb.PENDING_KIND_APPROVAL:
-            kinds = frozenset({"approval"})
+        kinds = requests.pending_kinds(request)
         scope = f"ListPending/{sorted(kinds)}/{request.conversation_id}"
         position = paging.decode_token(scope, request.page_token, (int, str))
         after = None if position is None else (from_micros(int(position[0])), str(position[1]))

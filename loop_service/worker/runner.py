@@ -20,6 +20,8 @@ from loop_service.application.claim_runs import MOST_ATTEMPTS, ClaimRuns
 from loop_service.application.ports import RunContext
 from loop_service.application.steps import Step
 
+_MOST_PAUSE_SECONDS = 30.0
+
 logger = get_logger(__name__)
 
 
@@ -98,11 +100,18 @@ class Runner:
             logger.error("run task failed", exc_info=error)
 
     def _moved_on(self, before: str, after: str) -> None:
-        """The task goes on with another interaction: renewal and interruption must find it there."""
+        """The task goes on with another interaction: renewal and interruption must find it there.
+
+        Where a task is there already, a stop was faster: that task holds the lease, and this one finds its own lost.
+        """
         task = asyncio.current_task()
         if before != after and task is not None and self._tasks.get(before) is task:
             del self._tasks[before]
-            self._tasks[after] = task
+            if after in self._tasks:
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
+            else:
+                self._tasks[after] = task
 
     async def _drive(self, step: Step) -> None:
         """Advance the run, and the runs of successors that this claim moves on to, until nothing is left to do."""
@@ -151,7 +160,7 @@ class Runner:
                 # The storage is away: the lease lapses or is voided, and the run is claimed again.
                 logger.warning("storage away", reason=away.reason)
                 span.fail(away.reason)
-                await self._put_back(context)
+                await self._put_back((following or step).context)
                 return None
             except Exception as error:
                 logger.error("step failed", exc_info=error, attempt=context.attempt)
@@ -175,7 +184,8 @@ class Runner:
 
     async def _put_back(self, context: RunContext) -> None:
         try:
-            await self._claims.put_back(context, timedelta(seconds=0.2 * 2**context.attempt))
+            pause = min(0.2 * 2 ** min(context.attempt, 16), _MOST_PAUSE_SECONDS)
+            await self._claims.put_back(context, timedelta(seconds=pause))
         except Exception as error:
             logger.warning("run could not be put back", exc_info=error)
 
@@ -194,13 +204,13 @@ class Runner:
         while (free := self._places - self._taken) > 0:
             wanted = min(free, 32)
             self._taken += wanted
-            claimed = []
+            claimed: list[Step] = []
             try:
                 claimed = await self._claims.claim(self.owner, wanted)
             finally:
                 self._taken -= wanted - len(claimed)
-            for one in claimed:
-                self.start(one.step)
+            for step in claimed:
+                self.start(step)
             if len(claimed) < wanted:
                 return
 

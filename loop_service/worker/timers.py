@@ -46,8 +46,11 @@ class TimerLoop:
             self._changed.clear()
             pause = self._poll_seconds
             try:
-                due = await self._fire.fire()
-                self._wake_workers()
+                try:
+                    due = await self._fire.fire()
+                finally:
+                    # Also after an error: the other timers may have queued runs.
+                    self._wake_workers()
                 if due is not None:
                     until = (due - self._clock.now()).total_seconds()
                     pause = min(max(until, 0.01), self._poll_seconds)

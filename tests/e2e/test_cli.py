@@ -225,6 +225,11 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._main, text.encode())
 
+    def hang_up(self) -> None:
+        """Close the terminal, and tell the process as the kernel tells a session's leader."""
+        os.close(self._main)
+        self.process.send_signal(signal.SIGHUP)
+
     def close(self) -> int:
         code = self.process.wait(60)
         os.close(self._main)
@@ -265,6 +270,19 @@ def test_up_runs_all_three_until_ctrl_c(tmp_path: Path) -> None:
         terminal.process.send_signal(signal.SIGINT)
         terminal.expect("stopping")
         assert terminal.close() == 0
+    _nobody_listens(environment)
+
+
+def test_up_stops_its_services_when_its_terminal_is_closed(tmp_path: Path) -> None:
+    environment = isolated_environment(tmp_path)
+    with Terminal("up", env=environment) as terminal:
+        terminal.expect("grpcurl")
+        terminal.hang_up()
+        terminal.process.wait(60)
+    _nobody_listens(environment)
+
+
+def _nobody_listens(environment: dict[str, str]) -> None:
     for service in SERVICES:
         host, _, port = environment[service.listen_setting].rpartition(":")
         with pytest.raises(ConnectionRefusedError):

@@ -263,9 +263,7 @@ def end_with(outcome: tool_pb2.Outcome.ValueType) -> ToolScript:
     def run(request: pb.ExecuteToolRequest) -> tool_pb2.ToolOutcome:
         ended = tool_pb2.ToolOutcome(tool_call_id=request.tool_call_id, tool="look", outcome=outcome)
         if outcome == tool_pb2.OUTCOME_BLOCKED:
-            ended.block.CopyFrom(
-                failure_pb2.PolicyBlock(code="approval_stale", rule="approval_matches_content", tool="look")
-            )
+            ended.block.CopyFrom(failure_pb2.PolicyBlock(code="approval_stale", rule="approval_matches", tool="look"))
         elif outcome == tool_pb2.OUTCOME_FAILED:
             ended.failure.CopyFrom(
                 failure_pb2.Failure(stage=failure_pb2.STAGE_TOOL, code="tool_failed", explanation="broke")

@@ -16,6 +16,7 @@ import pytest
 
 from adapter_service.bootstrap import RunningAdapter, migrate_database, start
 from adapter_service.config import AdapterSettings
+from adapter_service.sdk import Domain
 from handrail.adapter.v1 import artifact_service_pb2_grpc
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.adapter.v1 import domain_adapter_service_pb2_grpc as pb2_grpc
@@ -224,14 +225,17 @@ async def open_driver(stub: pb2_grpc.DomainAdapterServiceStub, conversation_id: 
 
 @asynccontextmanager
 async def running_probe(
-    folder: Path, world: World | None = None, clock: FakeClock | None = None
+    folder: Path,
+    world: World | None = None,
+    clock: FakeClock | None = None,
+    adapt: Callable[[Domain], Domain] = lambda domain: domain,
 ) -> AsyncIterator[Probe]:
-    """A migrated and started Adapter below `folder`."""
+    """A migrated and started Adapter below `folder`; `adapt` changes the probe domain before it is served."""
     world = world or World()
     clock = clock or FakeClock()
     settings = AdapterSettings(listen=ListenAddress("127.0.0.1", 0), data_dir=folder)
     migrate_database(settings)
-    running = await start(settings, domains=[make_domain(world)], clock=clock)
+    running = await start(settings, domains=[adapt(make_domain(world))], clock=clock)
     channel = open_channel(running.target)
     try:
         yield Probe(running, world, clock, channel, settings)

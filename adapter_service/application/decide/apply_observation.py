@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from adapter_service.application.decide.apply_reply import apply_changes, apply_reply, apply_text
 from adapter_service.application.decide.observe_calls import observe_calls
-from adapter_service.application.decide.request_change import insert_revision
+from adapter_service.application.decide.request_change import announce_again, insert_revision
 from adapter_service.application.decide.take_proposal import ProposalInvalid, ask_planner, tasks_of
 from adapter_service.application.decide.turn import ApprovalEnd, Turn
 from adapter_service.domain import failure_texts as texts
@@ -78,6 +78,8 @@ def _refuse_unexpected(turn: Turn, observation: Observation) -> None:
         raise unexpected("offers no actions")
     if isinstance(observation, ApprovalResolved) and not plan.approval_digest:
         raise unexpected("has no open approval")
+    if isinstance(observation, WakeUp) and (plan.question or plan.approval_digest or plan.offer):
+        raise unexpected("waits for an answer, not for a time or a signal")
 
 
 def _begin(turn: Turn, text: str) -> DecisionOutcome | None:
@@ -127,6 +129,9 @@ def _resolve_approval(turn: Turn, resolved: ApprovalResolved) -> DecisionOutcome
         )
     tool = turn.domain.tool(approval.snapshot.tool)
     if resolved.verdict is None:
+        if turn.now < approval.snapshot.expire_time:
+            # Somebody else's timer was early: expiry is decided by this clock alone (soundness rule adapter_clock).
+            return announce_again(turn, approval)
         turn.end_approval(ApprovalState.EXPIRED, approval_id=resolved.approval_id)
         return Blocked(
             policy.block_of(policy.APPROVAL_EXPIRED, tool.name, turn.locale, approval_id=resolved.approval_id)

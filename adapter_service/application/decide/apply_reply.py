@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adapter_service.application.decide.resolve_slots import is_demanded
-from adapter_service.application.decide.take_proposal import ProposalInvalid, apply_patches, ask_planner, tasks_of
+from adapter_service.application.decide.resolve_slots import accepts, is_demanded, value_of_fact
+from adapter_service.application.decide.take_proposal import ProposalInvalid, ask_planner, corrected
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain.approval import ApprovalState
@@ -16,9 +16,12 @@ from adapter_service.domain.decision import Ask, Candidate, DecisionOutcome, Pro
 from adapter_service.domain.errors import InvalidObservation
 from adapter_service.domain.failure import Stage
 from adapter_service.domain.observation import ClarificationReply
-from adapter_service.domain.plan import Origin, Question, SlotState, TaskSlot
+from adapter_service.domain.plan import Question, SlotState, TaskSlot
 from adapter_service.sdk import Proposal, ReplyVerdict, Text, TextFill
 from handrail_rpc.digest import normalise_text
+from handrail_rpc.logging import get_logger
+
+logger = get_logger(__name__)
 
 _REPLY = "observation.clarification_reply"
 
@@ -69,10 +72,14 @@ def apply_text(
 def answer(turn: Turn, question: Question, text: str) -> None:
     """A text fills the asked slot; a member of the closed list named exactly is that member."""
     named = normalise_text(text).strip().casefold()
-    for candidate in turn.situation.candidates:
-        if question.candidates_of and named in (candidate.display_name.casefold(), candidate.identity.casefold()):
-            _fill(turn, question, candidate)
-            return
+    meant = [
+        candidate
+        for candidate in turn.situation.candidates
+        if question.candidates_of and named in (candidate.display_name.casefold(), candidate.identity.casefold())
+    ]
+    if len(meant) == 1:  # of several with the same name none is taken for granted
+        _fill(turn, question, meant[0])
+        return
     attempts = turn.plan.task(question.task_id).slots.get(question.slot, TaskSlot(question.slot)).attempts
     plan = turn.plan.patched(question.task_id, question.slot, TextFill(text), attempts=attempts)
     turn.plan = replace(plan, question=None)
@@ -107,8 +114,12 @@ def _skip(turn: Turn, question: Question) -> None:
 
 def _answers_by_fact(turn: Turn, question: Question) -> bool:
     """Whether the fact that the slot wants came with the reply: then the fact is the answer, not the text."""
-    declared = turn.tool_of(turn.plan.task(question.task_id)).slots.get(question.slot)
-    if declared is None or not declared.fact or declared.fact not in {fact.name for fact in turn.command.facts}:
+    tool = turn.tool_of(turn.plan.task(question.task_id))
+    declared = tool.slots.get(question.slot)
+    if declared is None or not declared.fact:
+        return False
+    fact = next((fact for fact in turn.command.facts if fact.name == declared.fact), None)
+    if fact is None or not accepts(tool, question.slot, value_of_fact(declared, fact)):
         return False
     turn.plan = replace(turn.plan.patched(question.task_id, question.slot, None), question=None)
     return True
@@ -126,18 +137,20 @@ def _changes(turn: Turn, reply: ClarificationReply, question: Question) -> Decis
 
 
 def _correct(turn: Turn, proposal: Proposal) -> None:
-    """Patch and add tasks before the open ones; the open approval no longer fits (requirement E5)."""
+    """Patch and add tasks before the open ones; the open approval no longer fits (requirement E5).
+
+    A question that is still open afterwards is asked again by `next_step`.
+    """
+    turn.verdict = ReplyVerdict.UNCLEAR
+    if not proposal.tasks and not proposal.patches:
+        return
     try:
-        tasks = tasks_of(turn, proposal.tasks, Origin.CORRECTION)
-        plan = apply_patches(turn, turn.plan, proposal.patches)
-    except ProposalInvalid:
-        tasks, plan = (), turn.plan
-    if not tasks and not proposal.patches or plan is turn.plan and not tasks:
-        turn.verdict = ReplyVerdict.UNCLEAR
+        plan = corrected(turn, proposal.patches, proposal.tasks)
+    except ProposalInvalid as invalid:
+        logger.warning("correction refused", reason=str(invalid))
         return
     turn.plan = replace(plan, question=None, offer=None)
     turn.end_approval(ApprovalState.STALE)
-    turn.plan = turn.plan.with_new_tasks(tasks)
     turn.verdict = ReplyVerdict.CORRECTION
 
 

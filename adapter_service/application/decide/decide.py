@@ -22,6 +22,7 @@ from adapter_service.domain import failure_texts as texts
 from adapter_service.domain.decision import Blocked, Complete, Decision, DecisionOutcome, Fail
 from adapter_service.domain.errors import DecisionContradiction, DecisionGap, InteractionClosed, StalePlanVersion
 from adapter_service.domain.failure import Failure, Progress, Stage
+from adapter_service.domain.ledger import ExecutionState
 from adapter_service.domain.session import Interaction, StoredDecision
 from adapter_service.sdk import Domain, ReplyVerdict
 from handrail_rpc.errors import HandrailError, NotFound, Unavailable
@@ -139,7 +140,9 @@ class Decide:
         if command.supersedes:
             _close(tx, command.supersedes, session.domain_session_id, now)
         tx.interactions.raise_epoch(command.interaction_id, command.epoch)
-        tx.sessions.store_facts(session.domain_session_id, command.facts, now)
+        if command.facts:
+            tx.sessions.store_facts(session.domain_session_id, command.facts, now)
+            tx.sessions.touch(session.domain_session_id)
         for end in turn.ended_approvals:
             tx.calls.resolve_approval(end.digest, end.state, end.approval_id, end.resolved_by)
         if decision.outcome is not None:
@@ -195,14 +198,22 @@ def _close(tx: Transaction, interaction_id: str, domain_session_id: str, now: da
 
 
 def _broken(turn: Turn) -> Fail:
-    """A failure without confirmed steps: telling them would call the broken domain again."""
+    """A failure without confirmed steps: telling them would call the broken domain again. The ledger says how far the
+    request had come, the calls of this very observation included (requirement G3).
+    """
+    states = {execution.state for execution in turn.situation.executions.values()}
+    progress = Progress.NOT_EXECUTED
+    if ExecutionState.UNKNOWN in states:
+        progress = Progress.UNKNOWN
+    elif ExecutionState.SUCCEEDED in states:
+        progress = Progress.PARTIAL
     return Fail(
         Failure(
             stage=Stage.PLANNING,
             code="plan_invalid",
             explanation=texts.PLAN_INVALID.localized(turn.locale),
             source_code="domain_error",
-            progress=Progress.PARTIAL if turn.done_tasks() else Progress.NOT_EXECUTED,
+            progress=progress,
             request_id=turn.command.request_id,
         )
     )

@@ -19,21 +19,33 @@ from adapter_service.domain.plan import Task, TaskSlot, TaskState
 
 
 def observe_calls(turn: Turn, observation: ToolFinished) -> DecisionOutcome | None:
-    """Settle the called tasks; the first call without a result decides what happens next."""
+    """Settle the called tasks. A call that cannot be mended ends the request; otherwise one slot is asked for, and
+    every other task without a result is open again.
+    """
     ended = [_ended(turn, call_id, observation) for call_id in turn.plan.calls]
     if len(observation.outcomes) != len(ended):
         raise DecisionContradiction(turn.command.decision_number, "the observation names other calls than were issued")
     turn.plan = replace(turn.plan, calls=())
-    outcome: DecisionOutcome | None = None
-    for execution in sorted(ended, key=lambda e: e.state is not ExecutionState.SUCCEEDED):
+    mendable: list[tuple[Task, Trouble]] = []
+    final: list[tuple[Task, Execution]] = []
+    for execution in ended:
         task = next(task for task in turn.plan.tasks if task.tool_call_id == execution.tool_call_id)
+        trouble = execution.trouble
         if execution.state is ExecutionState.SUCCEEDED:
             made = turn.situation.made.get(execution.tool_call_id)
-            done = replace(task, state=TaskState.DONE, artifact=made.reference if made is not None else None)
-            turn.plan = turn.plan.with_task(done)
-        elif outcome is None:
-            outcome = _without_result(turn, task, execution)
-    return outcome
+            task = replace(task, state=TaskState.DONE, artifact=made.reference if made is not None else None)
+        elif execution.state is ExecutionState.BLOCKED:
+            task = replace(task.reopened(slots=False), blocked=task.blocked + 1)
+        elif _is_mendable(turn, task, execution) and trouble is not None:
+            task = task.reopened(slots=False)
+            mendable.append((task, trouble))
+        else:
+            task = replace(task, state=TaskState.FAILED)
+            final.append((task, execution))
+        turn.plan = turn.plan.with_task(task)
+    if final:
+        return _fail(turn, *final[0])
+    return _ask_for_other_input(turn, *mendable[0]) if mendable else None
 
 
 def _ended(turn: Turn, call_id: str, observation: ToolFinished) -> Execution:
@@ -47,15 +59,19 @@ def _ended(turn: Turn, call_id: str, observation: ToolFinished) -> Execution:
     return execution
 
 
-def _without_result(turn: Turn, task: Task, execution: Execution) -> DecisionOutcome | None:
-    tool = turn.tool_of(task)
-    if execution.state is ExecutionState.BLOCKED:
-        turn.plan = turn.plan.with_task(replace(task.reopened(slots=False), blocked=task.blocked + 1))
-        return None
-    trouble = execution.trouble or Trouble("tool_failed", texts.filled(texts.TOOL_FAILED, title=tool.title))
-    if execution.state is ExecutionState.FAILED and trouble.correctable and trouble.slot in tool.parameters:
-        return _ask_for_other_input(turn, task, trouble)
-    turn.plan = turn.plan.with_task(replace(task, state=TaskState.FAILED))
+def _is_mendable(turn: Turn, task: Task, execution: Execution) -> bool:
+    trouble = execution.trouble
+    return (
+        execution.state is ExecutionState.FAILED
+        and trouble is not None
+        and trouble.correctable
+        and trouble.slot in turn.tool_of(task).parameters
+    )
+
+
+def _fail(turn: Turn, task: Task, execution: Execution) -> DecisionOutcome:
+    explanation = texts.filled(texts.TOOL_FAILED, title=turn.tool_of(task).title)
+    trouble = execution.trouble or Trouble("tool_failed", explanation)
     return turn.fail(
         Stage.TOOL,
         trouble.code,
@@ -69,7 +85,5 @@ def _without_result(turn: Turn, task: Task, execution: Execution) -> DecisionOut
 
 def _ask_for_other_input(turn: Turn, task: Task, trouble: Trouble) -> DecisionOutcome:
     """A tool refused one parameter: that slot alone is asked for again (requirement G4)."""
-    task = task.reopened(slots=False)
     slot = task.slots.get(trouble.slot, TaskSlot(trouble.slot))
-    turn.plan = turn.plan.with_task(task)
     return ask_again(turn, task, turn.tool_of(task), slot, trouble.explanation, trouble.code)

@@ -17,9 +17,12 @@ from adapter_service.domain.artifact import ArtifactVersion
 from adapter_service.domain.decision import Fail
 from adapter_service.domain.failure import Stage
 from adapter_service.domain.ledger import ToolCall
-from adapter_service.domain.plan import SlotState, Task
+from adapter_service.domain.plan import SlotState, Task, TaskSlot
 from adapter_service.sdk import Tool
 from handrail_rpc.digest import NotCanonical, canonical_json, parse_json_strict, sha256_hex
+
+MOST_INPUT_BYTES = 256 * 1024
+MOST_SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ def prepare_input(turn: Turn, task: Task) -> PreparedInput | Fail:
         )
     except (ValidationError, NotCanonical):
         return _invalid(turn, tool)
+    if len(data) > MOST_INPUT_BYTES:
+        return _invalid(turn, tool, source_code="input_too_large")
     return PreparedInput(data, sha256_hex(data), target, readable, first)
 
 
@@ -79,8 +84,13 @@ def _target(tool: Tool, readable: dict[str, Any], artifact: ArtifactVersion | No
     return f"{artifact.kind}/{artifact.artifact_id}"
 
 
-def _invalid(turn: Turn, tool: Tool) -> Fail:
-    return turn.fail(Stage.PLANNING, "tool_input_invalid", texts.filled(texts.TOOL_INPUT_INVALID, title=tool.title))
+def _invalid(turn: Turn, tool: Tool, source_code: str = "") -> Fail:
+    return turn.fail(
+        Stage.PLANNING,
+        "tool_input_invalid",
+        texts.filled(texts.TOOL_INPUT_INVALID, title=tool.title),
+        source_code=source_code,
+    )
 
 
 def new_call(turn: Turn, task: Task, prepared: PreparedInput) -> ToolCall:
@@ -105,10 +115,38 @@ def new_call(turn: Turn, task: Task, prepared: PreparedInput) -> ToolCall:
 
 
 def summary_of(turn: Turn, task: Task) -> str:
-    """One sentence about a task: its title and what its slots hold."""
+    """One sentence about a task: its title and what the user gave; bare values without a name say nothing to people."""
     title = turn.tool_of(task).title.localized(turn.locale)
-    shown = ", ".join(slot.display for slot in task.slots.values() if slot.display)[:200]
-    return f"{title}: {shown}" if shown else title
+    shown = ", ".join(part for slot in task.slots.values() if (part := _told(turn, slot)))
+    return f"{title}: {shown[:MOST_SHOWN_CHARACTERS]}" if shown else title
+
+
+def _told(turn: Turn, slot: TaskSlot) -> str:
+    """Words, a choice, a fact, an artifact's present title, or a value for which the planner gave a readable form."""
+    if slot.source == "artifact":
+        current = turn.find_artifact(str(slot.value))
+        return current.title if current is not None else slot.display
+    if slot.source in ("user", "choice") or slot.source.startswith("fact:"):
+        return slot.display
+    readable = slot.display != str(slot.value) and any(map(str.isalpha, slot.display))
+    return slot.display if slot.source == "value" and readable else ""
+
+
+def readable_input(turn: Turn, tool: Tool, data: bytes) -> dict[str, Any]:
+    """Arguments of stored input bytes, with the contents of exactly the artifact versions that they name."""
+    readable = input_arguments(data)
+    for name in tool.artifacts:
+        if name in readable:
+            version = turn.find_artifact(readable[name]["artifact_id"])
+            assert version is not None  # artifacts of the plan's tasks are loaded
+            readable[name] = parse_content(version.media_type, turn.read_content(readable[name]["sha256"]))
+    return readable
+
+
+def input_target(data: bytes) -> str:
+    """The target of stored input bytes."""
+    target: str = parse_json_strict(data)["target"]
+    return target
 
 
 def input_arguments(data: bytes) -> dict[str, Any]:

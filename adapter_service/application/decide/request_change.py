@@ -6,8 +6,16 @@ Called by `next_step`. Every way on leads through domain.policy; nothing here al
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from adapter_service.application.decide.prepare_input import PreparedInput, new_call, prepare_input, summary_of
+from adapter_service.application.decide.prepare_input import (
+    PreparedInput,
+    input_target,
+    new_call,
+    prepare_input,
+    readable_input,
+    summary_of,
+)
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain import policy
@@ -34,7 +42,16 @@ def change_step(turn: Turn, task: Task) -> DecisionOutcome | None:
     if not isinstance(prepared, PreparedInput):
         return prepared
     tool = turn.tool_of(task)
-    mismatch = compare(_approval_of(turn, task), world_of(turn, tool, prepared))
+    world = world_of(turn, tool, prepared)
+    if world.is_outdated:
+        # Whatever was approved here could never pass the claim.
+        return turn.fail(
+            Stage.POLICY,
+            "policy_version_outdated",
+            texts.POLICY_OUTDATED,
+            helpful_action=texts.POLICY_OUTDATED_HELP,
+        )
+    mismatch = compare(_approval_of(turn, task), world)
     subject = _subject(turn, tool, prepared, mismatch)
     found = policy.violated(subject)
     if not found:
@@ -107,7 +124,8 @@ def _offer_revision(turn: Turn, task: Task, tool_name: str, prepared: PreparedIn
     artifact = prepared.artifact
     assert artifact is not None  # the rule holds where there is none
     findings = failing_slots(turn, artifact.artifact_id, turn.domain.kind(artifact.kind))
-    if not tool_name or not findings or turn.plan.revisions >= MOST_REVISIONS:
+    permitted = bool(tool_name) and policy.role_permits(turn.command.principal.roles, turn.domain.tool(tool_name))
+    if not permitted or not findings or turn.plan.revisions >= MOST_REVISIONS:
         return turn.fail(
             Stage.POLICY,
             "validation_failed",
@@ -125,8 +143,7 @@ def insert_revision(turn: Turn, offer: RevisionOffer) -> None:
     assert artifact is not None  # artifacts are never removed while an interaction is open
     kind = turn.domain.kind(artifact.kind)
     tool = turn.domain.tool(kind.revise_tool)
-    parameter = tool.revises or next(name for name, of in tool.artifacts.items() if of == kind.name)
-    slots = {parameter: TaskSlot(parameter, ArtifactFill(artifact_id=offer.artifact_id))}
+    slots = {tool.revises: TaskSlot(tool.revises, ArtifactFill(artifact_id=offer.artifact_id))}
     for name, message in failing_slots(turn, offer.artifact_id, kind).items():
         slots[name] = TaskSlot(name, ask=True, note=message)
     new = Task(turn.ids("tsk"), tool.name, slots, origin=Origin.REVISION)
@@ -181,22 +198,33 @@ def _request_approval(turn: Turn, task: Task, prepared: PreparedInput) -> Reques
         state=ApprovalState.OPEN,
     )
     turn.plan = replace(turn.plan, approval_digest=snapshot.digest, approval_task=task.task_id)
-    preview = tool.preview(prepared.readable, turn.locale) if tool.preview is not None else ""
+    return _announced(turn, turn.new_approval, prepared.readable)
+
+
+def announce_again(turn: Turn, approval: Approval) -> RequestApproval:
+    """The open approval as it was requested: the same snapshot, shown from the stored input bytes."""
+    readable = readable_input(turn, turn.domain.tool(approval.snapshot.tool), approval.input_bytes)
+    return _announced(turn, approval, readable)
+
+
+def _announced(turn: Turn, approval: Approval, readable: dict[str, Any]) -> RequestApproval:
+    tool = turn.domain.tool(approval.snapshot.tool)
+    preview = tool.preview(readable, turn.locale) if tool.preview is not None else ""
     return RequestApproval(
-        snapshot=snapshot,
+        snapshot=approval.snapshot,
         title=tool.title.localized(turn.locale),
-        input_preview=preview or prepared.data.decode("utf-8"),
-        change_ref=_change_ref(prepared),
-        requester_may_approve=rule.requester_may_approve,
+        input_preview=preview or approval.input_bytes.decode("utf-8"),
+        change_ref=_change_ref(approval),
+        requester_may_approve=(tool.approval or ApprovalRule()).requester_may_approve,
     )
 
 
-def _change_ref(prepared: PreparedInput) -> str:
+def _change_ref(approval: Approval) -> str:
     """Target and base as they stand in the hashed input."""
-    artifact = prepared.artifact
-    if artifact is None:
-        return prepared.target
-    return f"{prepared.target} from {artifact.artifact_id} version {artifact.version} sha256 {artifact.sha256}"
+    target, base = input_target(approval.input_bytes), approval.snapshot
+    if not base.artifact_id:
+        return target
+    return f"{target} from {base.artifact_id} version {base.artifact_version} sha256 {base.artifact_sha256}"
 
 
 def _call(turn: Turn, task: Task, prepared: PreparedInput) -> CallTools:

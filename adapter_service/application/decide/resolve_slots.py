@@ -24,12 +24,14 @@ from adapter_service.sdk import (
     ResolveContext,
     Resolved,
     ResultFill,
+    Slot,
     Text,
     TextFill,
     Tool,
     Unresolved,
     ValueFill,
 )
+from handrail_rpc.digest import NotCanonical, canonical_json
 
 MOST_TRIES = 2
 _MISSING = object()
@@ -88,10 +90,11 @@ def _resolve_text(turn: Turn, tool: Tool, name: str, text: str) -> Resolution:
         return turn.domain.resolvers[declared.resolver](text, context)
     adapter: TypeAdapter[Any] = tool.type_of(name)
     try:
-        value = adapter.validate_strings(text.strip())
-    except ValidationError:
-        return Unresolved(texts.filled(texts.NOT_ACCEPTED, text=Text(text, text)), "tool_input_invalid")
-    return Resolved(adapter.dump_python(value, mode="json"), text.strip())
+        value = adapter.dump_python(adapter.validate_strings(text.strip()), mode="json")
+        canonical_json(value)  # a number that no input can carry is asked for again, too
+    except (ValidationError, NotCanonical):
+        return Unresolved(texts.filled(texts.NOT_ACCEPTED, text=texts.quote(text)), "tool_input_invalid")
+    return Resolved(value, text.strip())
 
 
 def _apply_resolution(
@@ -109,7 +112,7 @@ def _apply_resolution(
         case Unresolved(explanation, code):
             return ask_again(turn, task, tool, slot, explanation, code)
         case _:
-            nothing = texts.filled(texts.NOT_ACCEPTED, text=Text(slot.display or slot.name, slot.display or slot.name))
+            nothing = texts.filled(texts.NOT_ACCEPTED, text=_said(slot))
             return ask_again(turn, task, tool, slot, nothing, "entity_not_found")
 
 
@@ -123,8 +126,11 @@ def ask_again(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, explanation: T
 
 
 def _ask_which(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, options: tuple[Any, ...]) -> Ask:
-    label = label_of(tool, slot.name)
-    said = slot.fill.text if isinstance(slot.fill, TextFill) else slot.display
+    declared = tool.slots.get(slot.name)
+    question = texts.filled(texts.WHICH_ONE, text=_said(slot)).localized(turn.locale)
+    if declared is not None and declared.label is not None:
+        label = declared.label.localized(turn.locale)
+        question = f"{label[:1].upper()}{label[1:]}: {question}"
     turn.candidates = tuple(
         Candidate(turn.ids("cnd"), option.identity, option.display_name, option.description, option.value)
         for option in options[:MOST_CANDIDATES]
@@ -134,12 +140,16 @@ def _ask_which(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, options: tupl
     )
     return Ask(
         type=PromptType.SELECT,
-        question=texts.filled(texts.WHICH_ONE, label=label, text=Text(said, said)).localized(turn.locale),
+        question=question,
         required=is_demanded(tool, slot),
         task_id=task.task_id,
         slot=slot.name,
         options=turn.candidates,
     )
+
+
+def _said(slot: TaskSlot) -> Text:
+    return texts.quote(slot.fill.text if isinstance(slot.fill, TextFill) else slot.name)
 
 
 def _ask_for(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> Ask:
@@ -184,7 +194,7 @@ def _unfilled(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | 
     if declared is not None and declared.fact:
         fact = next((fact for fact in turn.memory.facts if fact.name == declared.fact), None)
         if fact is not None:
-            value = fact_value(fact) if declared.fact_value is None else declared.fact_value(fact)
+            value = value_of_fact(declared, fact)
             if accepts(tool, slot.name, value):
                 return slot.resolved(value, _display(value), f"fact:{fact.source}")
     if is_demanded(tool, slot) or slot.attempts:
@@ -192,8 +202,10 @@ def _unfilled(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | 
     return replace(slot, state=SlotState.ABSENT)
 
 
-def fact_value(fact: FactView) -> dict[str, Any]:
-    """The default value of a slot filled from a fact: the fact's own, with where and when it comes from."""
+def value_of_fact(declared: Slot, fact: FactView) -> Any:
+    """The value of a slot filled from a fact: as declared, or the fact's own, with where and when it comes from."""
+    if declared.fact_value is not None:
+        return declared.fact_value(fact)
     observed = None if fact.observed_time is None else fact.observed_time.isoformat()
     return {**fact.value, "source": fact.source, "scope": fact.scope, "observed_time": observed}
 
@@ -250,4 +262,7 @@ def _plan_invalid(turn: Turn, source_code: str) -> Fail:
 
 
 def _display(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)[:200]
+    """The readable form of a single value; a structure has none."""
+    if isinstance(value, str | int | float):
+        return str(value)
+    return ""

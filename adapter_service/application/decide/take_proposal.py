@@ -5,8 +5,6 @@ Called by `apply_observation`. A proposal is checked against the domain before a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain.plan import Origin, Plan, Task, TaskSlot, TaskState
 from adapter_service.sdk import (
@@ -55,20 +53,49 @@ def _summary(task: Task) -> TaskSummary:
 
 def tasks_of(turn: Turn, drafts: tuple[TaskDraft, ...], origin: Origin) -> tuple[Task, ...]:
     """Tasks with ids of their own. Raises ProposalInvalid for unknown tools, parameters or tasks, and for cycles."""
-    if len(turn.plan.tasks) + len(drafts) > MOST_TASKS:
-        raise ProposalInvalid(f"a plan has at most {MOST_TASKS} tasks")
-    names = {draft.name: turn.ids("tsk") for draft in drafts}
-    if len(names) != len(drafts):
-        raise ProposalInvalid("two tasks have the same name")
-    known = {task.task_id for task in turn.plan.tasks}
+    made = _tasks(turn, drafts, origin, _Names(turn, drafts))
+    _refuse_cycles(Plan(tasks=(*turn.plan.tasks, *made)))
+    return made
 
-    def task_id(name: str) -> str:
-        if name in names:
-            return names[name]
-        if name in known:
+
+def corrected(turn: Turn, patches: tuple[SlotPatch, ...], drafts: tuple[TaskDraft, ...]) -> Plan:
+    """The plan with corrected slots, and with new tasks before the open ones; a patch may use a new task's result.
+
+    Raises ProposalInvalid for unknown tools, parameters or tasks, and for cycles.
+    """
+    names = _Names(turn, drafts)
+    made = _tasks(turn, drafts, Origin.CORRECTION, names)
+    plan = turn.plan
+    for patch in patches:
+        task = plan.find_task(patch.task_id)
+        if task is None or patch.slot not in turn.tool_of(task).parameters:
+            raise ProposalInvalid("a correction names a task or parameter that does not exist")
+        plan = plan.patched(patch.task_id, patch.slot, _renamed(patch.fill, names))
+    plan = plan.with_new_tasks(made)
+    _refuse_cycles(plan)
+    return plan
+
+
+class _Names:
+    """From the names that a proposal uses to task ids: new tasks by their names, those of the plan by their ids."""
+
+    def __init__(self, turn: Turn, drafts: tuple[TaskDraft, ...]) -> None:
+        self._new = {draft.name: turn.ids("tsk") for draft in drafts}
+        self._known = {task.task_id for task in turn.plan.tasks}
+        if len(self._new) != len(drafts):
+            raise ProposalInvalid("two tasks have the same name")
+
+    def __call__(self, name: str) -> str:
+        if name in self._new:
+            return self._new[name]
+        if name in self._known:
             return name
         raise ProposalInvalid("a fill or order names a task that does not exist")
 
+
+def _tasks(turn: Turn, drafts: tuple[TaskDraft, ...], origin: Origin, names: _Names) -> tuple[Task, ...]:
+    if len(turn.plan.tasks) + len(drafts) > MOST_TASKS:
+        raise ProposalInvalid(f"a plan has at most {MOST_TASKS} tasks")
     made = []
     for draft in drafts:
         if not turn.domain.has_tool(draft.tool):
@@ -78,26 +105,13 @@ def tasks_of(turn: Turn, drafts: tuple[TaskDraft, ...], origin: Origin) -> tuple
         for name, fill in draft.fills.items():
             if name not in tool.parameters:
                 raise ProposalInvalid(f"tool {tool.name} has no parameter {name}")
-            slots[name] = TaskSlot(name, _renamed(fill, task_id))
-        made.append(
-            Task(names[draft.name], draft.tool, slots, tuple(task_id(other) for other in draft.after), origin=origin)
-        )
-    _refuse_cycles(Plan(tasks=(*turn.plan.tasks, *made)))
+            slots[name] = TaskSlot(name, _renamed(fill, names))
+        after = tuple(names(other) for other in draft.after)
+        made.append(Task(names(draft.name), draft.tool, slots, after, origin=origin))
     return tuple(made)
 
 
-def apply_patches(turn: Turn, plan: Plan, patches: tuple[SlotPatch, ...]) -> Plan:
-    """The plan with corrected slots. Raises ProposalInvalid for an unknown task or parameter."""
-    for patch in patches:
-        task = plan.find_task(patch.task_id)
-        if task is None or patch.slot not in turn.tool_of(task).parameters:
-            raise ProposalInvalid("a correction names a task or parameter that does not exist")
-        plan = plan.patched(patch.task_id, patch.slot, patch.fill)
-    _refuse_cycles(plan)
-    return plan
-
-
-def _renamed(fill: Fill, task_id: Callable[[str], str]) -> Fill:
+def _renamed(fill: Fill, task_id: _Names) -> Fill:
     match fill:
         case ResultFill(task, path):
             return ResultFill(task_id(task), path)

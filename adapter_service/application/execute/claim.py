@@ -91,7 +91,7 @@ def claim(
     if known is not None and known.state is not ExecutionState.CLAIMED:
         return Recorded(known.outcome_bytes)
     if known is not None:
-        return _take_over(tx, command, domain, call, known, now=now, owner=owner, lease_until=lease_until)
+        return _take_over(tx, call, known, now=now, owner=owner, lease_until=lease_until)
     if interaction.closed:
         raise InteractionClosed(command.interaction_id)
     changing = call.effect.needs_approval
@@ -118,16 +118,8 @@ def claim(
 
 
 def _take_over(
-    tx: Transaction,
-    command: ExecuteCommand,
-    domain: Domain,
-    call: ToolCall,
-    known: Execution,
-    *,
-    now: datetime,
-    owner: str,
-    lease_until: datetime,
-) -> Refused | Claimed:
+    tx: Transaction, call: ToolCall, known: Execution, *, now: datetime, owner: str, lease_until: datetime
+) -> Claimed:
     """An attempt exists: a live one is left alone, an orphan is taken over (soundness rule live_attempt)."""
     if not known.is_orphan(now):
         raise AttemptElsewhere(call.tool_call_id)
@@ -185,8 +177,7 @@ def mismatch(tx: Transaction, command: ExecuteCommand, domain: Domain, call: Too
         return Refused(ExecutionState.BLOCKED, block=_block(policy.ROLE_PERMITS, command, call))
     intact = sha256_hex(call.input_bytes) == call.input_sha256
     if not call.effect.needs_approval:
-        trouble = Trouble("tool_input_invalid", texts.filled(texts.TOOL_INPUT_INVALID, title=tool.title))
-        return None if intact else Refused(ExecutionState.FAILED, trouble=trouble)
+        return _unapproved_mismatch(tx, domain, tool, intact)
     if not intact:  # before anything is read from the bytes
         return Refused(ExecutionState.BLOCKED, block=_block(policy.APPROVAL_STALE, command, call))
     approval = tx.calls.find_approval(call.approval_digest) if call.approval_digest else None
@@ -195,6 +186,17 @@ def mismatch(tx: Transaction, command: ExecuteCommand, domain: Domain, call: Too
         return Refused(ExecutionState.BLOCKED, block=_block(policy.rule_for(found.code), command, call))
     if call.target and tx.calls.target_is_busy(domain.name, call.target, besides=call.tool_call_id):
         return Refused(ExecutionState.BLOCKED, block=_block(policy.TARGET_FREE, command, call))
+    return None
+
+
+def _unapproved_mismatch(tx: Transaction, domain: Domain, tool: Tool, intact: bool) -> Refused | None:
+    """READ and DRAFT: the input as stored, and this process's policy is the one in force."""
+    if not intact:
+        trouble = Trouble("tool_input_invalid", texts.filled(texts.TOOL_INPUT_INVALID, title=tool.title))
+        return Refused(ExecutionState.FAILED, trouble=trouble)
+    if tx.calls.stored_version(domain.name, "policy", "") != str(domain.policy_version):
+        trouble = Trouble("policy_version_outdated", texts.POLICY_OUTDATED, texts.POLICY_OUTDATED_HELP)
+        return Refused(ExecutionState.FAILED, trouble=trouble)
     return None
 
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_exponential
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from adapter_service.application.check_access import check_access
 from adapter_service.application.execute.attempt import Attempt
@@ -31,7 +31,7 @@ from adapter_service.domain.errors import AttemptElsewhere
 from adapter_service.domain.ledger import Execution, ExecutionState
 from adapter_service.sdk import Domain, Tool, ToolContext
 from handrail_rpc import telemetry
-from handrail_rpc.errors import NotFound, Unavailable
+from handrail_rpc.errors import HandrailError, NotFound, ResourceExhausted, Unavailable
 from handrail_rpc.logging import get_logger, log_context
 
 RECORD_SECONDS = 60.0
@@ -100,8 +100,11 @@ class ExecuteTool:
     def _forget(self, tool_call_id: str, task: asyncio.Task[bytes]) -> None:
         self._live.pop(tool_call_id, None)
         self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            logger.info("attempt ended without an outcome", tool_call_id=tool_call_id)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, HandrailError):
+            logger.info("attempt ended without an outcome", tool_call_id=tool_call_id, reason=error.reason)
+        elif error is not None:  # its caller may be gone: this is the only place where the cause is told
+            logger.error("attempt failed", tool_call_id=tool_call_id, exc_info=error)
 
     async def _attempt(self, command: ExecuteCommand, domain: Domain, attempt: Attempt) -> bytes:
         attributes: dict[str, str | int] = {
@@ -190,7 +193,9 @@ class ExecuteTool:
         self, command: ExecuteCommand, domain: Domain, tool: Tool, claimed: Claimed, result: object
     ) -> bytes:
         try:
-            success = await self._threads.run(lambda: derive(tool, claimed.call, result, command.locale))
+            async for trial in _patiently(ResourceExhausted):  # what happened is not lost because threads are short
+                with trial:
+                    success = await self._threads.run(lambda: derive(tool, claimed.call, result, command.locale))
         except Exception as error:
             # The boundary to a domain's callbacks.
             logger.error("callback failed on a result", tool=tool.name, exc_info=error)
@@ -208,15 +213,19 @@ class ExecuteTool:
 
     async def _record(self, unit: Callable[[Transaction], bytes]) -> bytes:
         """Write an outcome, patiently: it exists nowhere else. In the end the row stays claimed, an orphan."""
-        async for trial in AsyncRetrying(
-            retry=retry_if_exception_type(Unavailable),
-            stop=stop_after_delay(RECORD_SECONDS),
-            wait=wait_exponential(multiplier=0.1, max=5),
-            reraise=True,
-        ):
+        async for trial in _patiently(Unavailable):
             with trial:
                 return await self._unit_of_work.write(unit)
         raise Unavailable("the outcome could not be stored; ask again", reason="STORAGE_UNAVAILABLE")
+
+
+def _patiently(error: type[HandrailError]) -> AsyncRetrying:
+    return AsyncRetrying(
+        retry=retry_if_exception(lambda e: isinstance(e, error) and not isinstance(e, AttemptElsewhere)),
+        stop=stop_after_delay(RECORD_SECONDS),
+        wait=wait_exponential(multiplier=0.1, max=5),
+        reraise=True,
+    )
 
 
 def _find_outcome(tx: Transaction, command: ExecuteCommand) -> bytes | None:

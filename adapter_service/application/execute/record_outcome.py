@@ -16,6 +16,7 @@ from adapter_service.application.findings import read_findings, read_result, rec
 from adapter_service.application.ports import Codec, Ids, Transaction
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain.artifact import ArtifactReference, ArtifactVersion, Validation
+from adapter_service.domain.errors import AttemptElsewhere
 from adapter_service.domain.failure import Failure, Progress, Stage
 from adapter_service.domain.ledger import Execution, ExecutionState, Receipt, ToolCall, ToolOutcome, Trouble, may_become
 from adapter_service.domain.session import MOST_ARTIFACT_BYTES
@@ -23,6 +24,7 @@ from adapter_service.sdk import Domain, Referent, Severity, Text, Tool
 from handrail_rpc.digest import canonical_json, sha256_hex
 
 MOST_SUMMARY_CHARACTERS = 300
+MOST_TITLE_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def derive(tool: Tool, call: ToolCall, result: Any, locale: str) -> Success:
         made = MadeContent(
             tool.makes.kind,
             tool.makes.media_type,
-            tool.makes.title(value),
+            tool.makes.title(value)[:MOST_TITLE_CHARACTERS],
             content,
             sha256_hex(content),
             tuple(tool.makes.sources(value)),
@@ -147,10 +149,15 @@ def record_success(
 def record_refusal(
     tx: Transaction, command: ExecuteCommand, execution: Execution, refused: Refused, *, now: datetime, codec: Codec
 ) -> bytes:
-    """Store a block, a failure or an unknown outcome; final for this call (soundness rule blocked_final)."""
+    """Store a block, a failure or an unknown outcome; final for this call (soundness rule blocked_final).
+
+    Raises AttemptElsewhere where another attempt has taken the call over: its outcome is the one that counts.
+    """
     known = tx.calls.find_execution(execution.tool_call_id)
     if known is not None and known.state is not ExecutionState.CLAIMED:
         return known.outcome_bytes
+    if known is not None and (known.owner, known.attempt) != (execution.owner, execution.attempt):
+        raise AttemptElsewhere(execution.tool_call_id)
     assert may_become(known.state if known is not None else None, refused.state)
     outcome = ToolOutcome(
         execution.tool_call_id,
@@ -170,7 +177,7 @@ def record_refusal(
 
 
 def _recorded_before(tx: Transaction, claimed: Claimed) -> bytes | None:
-    """Bytes recorded by someone else; an attempt that lost its row records nothing."""
+    """Bytes recorded by someone else. A result is recorded even by an attempt that lost its lease: it did happen."""
     row = tx.calls.find_execution(claimed.call.tool_call_id)
     if row is not None and row.state is not ExecutionState.CLAIMED:
         return row.outcome_bytes

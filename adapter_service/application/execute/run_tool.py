@@ -24,6 +24,7 @@ from adapter_service.domain.ledger import ExecutionState, Trouble
 from adapter_service.domain.session import MOST_ARTIFACT_BYTES
 from adapter_service.sdk import Domain, Finding, Tool, ToolContext, ToolError
 from handrail_rpc.digest import canonical_json, parse_json_strict, sha256_hex
+from handrail_rpc.errors import ResourceExhausted
 from handrail_rpc.logging import get_logger
 
 logger = get_logger(__name__)
@@ -87,14 +88,26 @@ async def call_tool(
             result = await _invoke(tool.function, arguments, threads)
     except ToolError as error:
         raise ToolEnded(ExecutionState.FAILED, _reported(error)) from error
-    except Exception as error:
+    except ResourceExhausted as error:
+        # No thread was free, so nothing has begun.
+        explanation = texts.filled(texts.TOOL_FAILED, title=tool.title)
+        trouble = Trouble("tool_failed", explanation, texts.TRY_AGAIN, error.reason.lower(), retryable=True)
+        raise ToolEnded(ExecutionState.FAILED, trouble) from error
+    except (Exception, SystemExit) as error:
         if limit.expired():
             raise _timed_out(domain, tool, claimed) from error
         # The boundary to a domain's code: its exceptions stay in the log, users get the generic text.
         logger.error("tool failed", tool=tool.name, exc_info=error)
-        trouble = Trouble("tool_failed", texts.filled(texts.TOOL_FAILED, title=tool.title))
-        raise ToolEnded(ExecutionState.FAILED, trouble) from error
+        raise _broken_off(domain, tool, claimed) from error
     return _json_form(tool, result)
+
+
+def _broken_off(domain: Domain, tool: Tool, claimed: Claimed) -> ToolEnded:
+    """An error that the tool does not report itself, for example a time-out of its own: a change may have happened."""
+    if claimed.call.effect.needs_approval:
+        return ToolEnded(ExecutionState.UNKNOWN, unknown_trouble(domain, claimed.call, "tool_failed"))
+    trouble = Trouble("tool_failed", texts.filled(texts.TOOL_FAILED, title=tool.title))
+    return ToolEnded(ExecutionState.FAILED, trouble)
 
 
 def _timed_out(domain: Domain, tool: Tool, claimed: Claimed) -> ToolEnded:
@@ -131,11 +144,11 @@ async def _invoke(function: Callable[..., Any], arguments: dict[str, Any], threa
 
 def _json_form(tool: Tool, result: Any) -> Any:
     """What is stored and what callbacks get. Raises NotCanonical or ValueError for a result without JSON form."""
-    if tool.validates:
-        result = [finding_json(item) if isinstance(item, Finding) else item for item in result]
     try:
+        if tool.validates:
+            result = [finding_json(item) if isinstance(item, Finding) else item for item in result]
         data = canonical_json(to_jsonable_python(result))
-    except PydanticSerializationError as error:
+    except (PydanticSerializationError, TypeError) as error:
         raise ValueError("the result has no JSON form") from error
     if len(data) > MOST_ARTIFACT_BYTES:
         raise ValueError(f"the result is larger than {MOST_ARTIFACT_BYTES} bytes")

@@ -21,6 +21,9 @@ from .place_names import squash
 DOMINANCE: Final = 20
 # So many nearest airports are offered for a larger city without one of its own.
 _MOST_NEARBY: Final = 5
+# A text of so few letters (more, where it is a name in another language) is rather a word than such a city.
+_SHORT_KEY: Final = 3
+_SHORT_FOREIGN_KEY: Final = 4
 
 ReadingHow = Literal["city", "name", "nearby"]
 
@@ -71,7 +74,8 @@ def read_cities(forms: Mapping[str, float], folded: str, least_sure: float, coun
         own = own_key == key or any(key in place_names.city_keys(airport.city) for airport in serving)
         for airport in serving:
             named.keep(Reading(airport.icao, weight, "city", own))
-        if weight >= gazetteer.LARGER_CITY and not any(airport.iata for airport in serving):
+        sure = len(key) > (_SHORT_KEY if cyrillic or own else _SHORT_FOREIGN_KEY) and weight >= gazetteer.LARGER_CITY
+        if sure and not any(airport.iata for airport in serving):
             near = [(icao, km) for icao, km in gazetteer.airports_near(index) if _inside((icao,), country)]
             for icao, km in near[:_MOST_NEARBY]:
                 nearby.keep(Reading(icao, weight, "nearby", own, km))

@@ -66,6 +66,11 @@ def _codes_by_name() -> Mapping[str, str]:
     return {**names, **_EVERYDAY}
 
 
+def country_names() -> Mapping[str, str]:
+    """Every folded name that is known, in English and Russian, to its ISO 3166-1 alpha-2 code."""
+    return _codes_by_name()
+
+
 @lru_cache(maxsize=4096)
 def country_code(text: str) -> str | None:
     """ISO 3166-1 alpha-2 code of a country named in English or Russian (any case form), or None.

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from adapter_service.domains.aviation.catalogue import find_airport
-from adapter_service.domains.aviation.matching import warm_up
 from adapter_service.domains.aviation.planner import AviationPlanner
 from adapter_service.domains.aviation.resolvers import resolvers
 from adapter_service.domains.aviation.tools_airports import AIRPORT_TOOLS, ROUTE
@@ -21,6 +20,7 @@ from adapter_service.domains.aviation.tools_flight_plans import (
     VALIDATE_TOOL,
     filing_tool,
 )
+from adapter_service.domains.aviation.warming import INDEXES
 from adapter_service.sdk import ArtifactKind, Claim, DeclarationError, Domain, DomainEnvironment, Text
 
 OUTBOX_SETTING: Final = "HANDRAIL_AVIATION_OUTBOX"
@@ -74,8 +74,9 @@ def identities(text: str) -> frozenset[str]:
 
 
 def create_domain(environment: DomainEnvironment) -> Domain:
-    """The domain, with its outbox under the domain's folder or where HANDRAIL_AVIATION_OUTBOX says.
+    """The domain, at once: its place indexes are still being built in the background (warming.py).
 
+    Its outbox is under the domain's folder or where HANDRAIL_AVIATION_OUTBOX says.
     Raises DeclarationError where that place is a file.
     """
     domain = Domain(
@@ -90,7 +91,7 @@ def create_domain(environment: DomainEnvironment) -> Domain:
         identities=identities,
         claims=_CLAIMS,
     )
-    warm_up()
+    INDEXES.start()
     return domain
 
 

@@ -35,7 +35,7 @@ _LETTERS: Final = str.maketrans(
         "´": "",
     }
 )
-_COMBINING_MARKS: Final = re.compile("[\u0300-\u036f]+")
+_COMBINING_MARKS: Final = re.compile("[\u0300-\u036f\u0483-\u0489]+")
 # Stands for й while marks are taken off many texts at once; a private character, so in no name.
 _SHORT_I: Final = "\ue000"
 _OTHER_LETTERS: Final = re.compile("[" + "".join(map(chr, _LETTERS)) + "]")
@@ -117,8 +117,10 @@ def _core_of(everything: Sequence[str]) -> str:
 
 
 def cores(texts: Sequence[str]) -> list[str]:
-    """`core` of many texts, none with a line break in it, folded in one go: for the indexes, which hold a quarter of a
-    million names."""
+    """`core` of many texts in Latin, Greek or Cyrillic letters, none with a line break in it.
+
+    Folded in one go, for the indexes: they hold a quarter of a million names.
+    """
     text = "\n".join(texts).casefold().replace("й", _SHORT_I)
     text = _COMBINING_MARKS.sub("", unicodedata.normalize("NFKD", text)).replace(_SHORT_I, "й")
     text = _OTHER_LETTERS.sub(lambda letter: letter[0].translate(_LETTERS), text)

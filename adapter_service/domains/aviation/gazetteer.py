@@ -40,8 +40,8 @@ LARGER_CITY: Final = 100_000
 _SHORTEST_MISSPELT: Final = 5
 _MOST_NAME_WORDS: Final = 3
 _KM_PER_DEGREE: Final = 111.0
-# Only names in Latin and Cyrillic letters can be asked for here; those that begin with a small Latin letter are mechanical
-# romanisations of other scripts ("flwrns").
+# Only names in Latin and Cyrillic letters can be asked for here; those that begin with a small Latin letter are
+# mechanical romanisations of other scripts ("flwrns").
 _READABLE: Final = re.compile("(?![a-z])[\u0000-\u024f\u0300-\u036f\u0400-\u052f\u1e00-\u1eff\u2010-\u2019]+")
 # GeoNames lists the IATA code of a city or its main airport among the names ("MUC"). It attaches that airport to the
 # city ("PTY" to Panama City, whose airport is in Tocumen), and is no name.

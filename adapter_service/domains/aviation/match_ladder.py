@@ -277,6 +277,9 @@ def _piece_scores(word: str, country: str | None) -> dict[str, float]:
     else:
         scores = dict.fromkeys(place_names.by_word().get(word, ()), _CODE)
     scores.update(dict.fromkeys(_serving(word), _CODE))
+    coded: _Found = {}
+    _add_codes(coded, word.upper(), _CODE)  # "New York JFK": a code beside words of its name or city
+    scores.update(dict.fromkeys(coded, _CODE))
     return scores
 
 

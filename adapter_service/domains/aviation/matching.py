@@ -5,11 +5,14 @@ either finds that one candidate wins outright, or returns the closed list of tho
 ladder, from the top; a rung is looked at only when the ones above gave nothing:
 
 1. a code: ICAO, IATA, or an IATA metropolitan area;
-2. exactly a city's or an airport's name (in other languages as far as CLDR has it), or a Russian spelling that
-   reads as one;
+2. exactly a city's name in any language that the gazetteer has, or an airport's name; the city's airports are meant, or
+   those near a larger city that has none (city_readings.py says which namesakes are equals); where no city of that name
+   has an airport, a part of an airport's name or a Russian spelling that reads as one;
 3. all words of the text stand in one airport's name and city ("London Heathrow", "Москва Шереметьево");
-4. the text with a country or a subdivision at its end ("Berlin, Germany", "Лондон в Канаде");
-5. a similar spelling.
+4. the text with a country or a subdivision at its end ("Berlin, Germany", "Лондон в Канаде", "Portland, ME");
+5. a similar spelling, unless the gazetteer knows the text as a city's name.
+
+A country's name is no airport's: "Lebanon" is not the one in New Hampshire, unless that is said.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ _READING_MARGIN: Final = 1.6
 # A mere resemblance is taken without asking only when it is this close: one wrong letter in seven of a Latin
 # spelling, less of a Russian one, which is no spelling of this name at all but a reading.
 _TAKEN: Final = {"similar": 85.0, "transliteration": 91.0}
+# A city of this weight (gazetteer.City) may be meant by a country's name as well.
+_GREAT_CITY: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def match_airports(text: str, country: str | None = None, limit: int = MOST_CAND
 def resolve_airport(text: str, country: str | None = None) -> Resolution:
     """One airport if one wins outright, else the closed list of equals, else nothing. See the module's text."""
     contenders = _contenders(ladder(text.strip(), country))
-    if not contenders:
+    if not contenders or (country is None and _is_other_country(text, contenders)):
         return _NOTHING
     first = contenders[0]
     exact = first.score >= READS_AS or first.how == "partial"
@@ -77,6 +82,15 @@ def resolve_airport(text: str, country: str | None = None) -> Resolution:
     return Resolution("found", first.airport, (first,), first.how, exact)
 
 
+def _is_other_country(text: str, contenders: list[Match]) -> bool:
+    """Is the text the name of a country, and every contender a lesser place elsewhere? "Сальвадор" is a great city."""
+    code = country_code(text)
+    return code is not None and all(
+        match.airport.country != code and match.weight < _GREAT_CITY and not match.how.endswith("_code")
+        for match in contenders
+    )
+
+
 def looks_like_place(text: str) -> bool:
     """Does the text name an airport closely enough to be taken for a place at all?"""
     best = match_airports(text, limit=1)
@@ -88,7 +102,7 @@ def _is_taken(match: Match) -> bool:
 
 
 def warm_up() -> None:
-    """Build every index now, so that no first request pays for it (about a second and a half)."""
+    """Build every index now, so that no first request pays for it (about two seconds)."""
     for text in ("Heathrow", "Хитроу", "Helsinkj", "xyzzyqq", "абракадабра", "Berlin, Germany"):
         resolve_airport(text)
 

@@ -181,6 +181,7 @@ SEARCH_SLOTS: Final[Mapping[str, Slot]] = {
     "city": plain_slot("city", "город", "In which city?", "В каком городе?"),
     "code": plain_slot("code", "код", "Which IATA or ICAO code?", "Какой код ИАТА или ИКАО?"),
     "country": COUNTRY,
+    "subdivision": plain_slot("state or region", "регион", "In which state or region?", "В каком штате или регионе?"),
     "center_icao": CENTRE,
     "center_lat_deg": plain_slot("latitude", "широта", "Latitude in degrees?", "Широта в градусах?"),
     "center_lon_deg": plain_slot("longitude", "долгота", "Longitude in degrees?", "Долгота в градусах?"),

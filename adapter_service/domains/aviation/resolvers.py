@@ -16,6 +16,7 @@ from adapter_service.domains.aviation.flight_plan_fields import MOST_ALTERNATES,
 from adapter_service.domains.aviation.matching import resolve_airport
 from adapter_service.domains.aviation.planner.references import airport_options, is_reference
 from adapter_service.domains.aviation.questions import PLAN_FIELDS, accepted_ru, field_name, resolver_of
+from adapter_service.domains.aviation.warming import INDEXES
 from adapter_service.sdk import (
     Candidate,
     Candidates,
@@ -60,6 +61,7 @@ def resolve_place(text: str, context: ResolveContext) -> Resolution:
     """The ICAO code of the airport that a text names; a closed list where several do, also for "there" after a list."""
     if is_reference(text):
         return _resolve_reference(context)
+    INDEXES.wait()
     found = resolve_airport(text)
     if found.airport is not None:
         return Resolved(found.airport.icao, display_name(found.airport))
@@ -89,10 +91,7 @@ def _unknown_place(text: str, context: ResolveContext) -> Text:
             f"{country_name(country, 'en')} is a country. Name a city or an airport in it.",
             f"{country_name(country, 'ru')} — это страна. Назовите город или аэропорт в ней.",
         )
-    return Text(
-        f"{quoted(text)} is not in the airport catalogue. {_AIRPORT_FORM.en}",
-        f"«{_plain(text)}» нет в каталоге аэропортов. {_AIRPORT_FORM.ru}",
-    )
+    return Text(f"{quoted(text)} is not in the airport catalogue.", f"«{_plain(text)}» нет в каталоге аэропортов.")
 
 
 def _resolve_reference(context: ResolveContext) -> Resolution:

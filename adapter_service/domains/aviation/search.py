@@ -19,6 +19,7 @@ from .folding import core, fold
 from .geodesy import LOWER_FACTOR, UPPER_FACTOR, UnitVector, inverse, sphere_distance_m, unit_vector
 from .match_ladder import LONGEST_TEXT
 from .matching import city_icaos, match_airports
+from .subdivisions import Area, subdivisions
 
 Sort = Literal["relevance", "distance", "distance_desc", "name", "name_desc"]
 Kind = Literal["with_iata_code", "any"]
@@ -55,6 +56,7 @@ def search_airports(
     city: str | None = None,
     code: str | None = None,
     country: str | None = None,
+    subdivision: str | None = None,
     center_lat_deg: float | None = None,
     center_lon_deg: float | None = None,
     center_icao: str | None = None,
@@ -67,7 +69,8 @@ def search_airports(
     """Airports that pass every given filter.
 
     name: an airport's name or a part of it; city: a city, in any language that the matching understands; code: an
-    ICAO, IATA or metropolitan area code. country: ISO 3166-1 alpha-2 or a name in English or Russian. The centre is
+    ICAO, IATA or metropolitan area code. country: ISO 3166-1 alpha-2 or a name in English or Russian. subdivision: a
+    state, province or region, in English or Russian. The centre is
     either a position in degrees or `center_icao`, which is itself left out. radius_km: greatest geodesic distance
     from the centre. sort: by default "distance" with a centre, "relevance" with a name, city or code, else "name".
     kind: by default "any" when a name or a code is asked for (that one is meant, whatever it is), else
@@ -90,7 +93,7 @@ def search_airports(
             raise InputInvalid("radius_km", f"more than 0 and at most {FARTHEST_KM:.0f} kilometres", radius_km)
     chosen_kind = _kind(kind, asked_by_name=bool(name or code))
 
-    found = _filtered(name, city, code, country)
+    found = _filtered(name, city, code, country, subdivision)
     if center is not None:
         found = [airport for airport in found if airport.icao != center.own_icao]
         if radius_km is not None:
@@ -158,9 +161,12 @@ def _kind(kind: Kind | None, asked_by_name: bool) -> Kind:
     return "any" if asked_by_name else "with_iata_code"
 
 
-def _filtered(name: str | None, city: str | None, code: str | None, country: str | None) -> list[Airport]:
+def _filtered(
+    name: str | None, city: str | None, code: str | None, country: str | None, subdivision: str | None
+) -> list[Airport]:
     """The airports that pass the filters by text, in order of relevance."""
-    for field, text in (("name", name), ("city", city), ("code", code), ("country", country)):
+    given = {"name": name, "city": city, "code": code, "country": country, "subdivision": subdivision}
+    for field, text in given.items():
         if text is not None and not fold(text):
             raise InputInvalid(field, "a text with letters or digits", text)
         if text is not None and len(text) > LONGEST_TEXT:
@@ -176,7 +182,20 @@ def _filtered(name: str | None, city: str | None, code: str | None, country: str
                 else [airport for airport in chosen if airport.icao in kept]
             )
     pool: Iterable[Airport] = airports().values() if chosen is None else chosen
-    return [airport for airport in pool if code_of_country in (None, airport.country)]
+    areas = None if subdivision is None else _areas(subdivision)
+    return [
+        airport
+        for airport in pool
+        if code_of_country in (None, airport.country)
+        and (areas is None or (airport.country, airport.subdivision) in areas)
+    ]
+
+
+def _areas(text: str) -> frozenset[Area]:
+    areas = subdivisions(text)
+    if not areas:
+        raise InputInvalid("subdivision", "a state, province or region that the catalogue has, for example Texas", text)
+    return frozenset(areas)
 
 
 def _country(text: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from adapter_service.domains.aviation import answers, flight_plan_check, flight_plan_filing
 from adapter_service.domains.aviation import flight_plan as plans
+from adapter_service.domains.aviation import flight_plan_check, flight_plan_filing, plan_answers
 from adapter_service.domains.aviation.catalogue import data_scope
 from adapter_service.domains.aviation.errors import AviationError
 from adapter_service.domains.aviation.planner.references import FLIGHT_PLAN
@@ -116,7 +116,7 @@ def filing_target(arguments: Mapping[str, Any]) -> str:
 def filing_preview(arguments: Mapping[str, Any], locale: str) -> str:
     """The message that would be written, and the fields in words."""
     plan = arguments["flight_plan"]
-    summary = answers.summarise_plan(plan, locale)
+    summary = plan_answers.summarise_plan(plan, locale)
     try:
         message = flight_plan_filing.to_fpl_message(plan)
     except AviationError:
@@ -129,7 +129,7 @@ def _draft_output() -> ArtifactOutput:
     return ArtifactOutput(
         kind=FLIGHT_PLAN,
         media_type="application/json",
-        title=answers.title_plan,
+        title=plan_answers.title_plan,
         content=lambda plan: plan,
         sources=lambda _plan: (str(data_scope()["note_en"]),),
     )
@@ -146,9 +146,9 @@ DRAFT_TOOL: Final = Tool(
     ),
     slots=plan_slots(),
     makes=_draft_output(),
-    say=answers.say_draft,
-    cites=answers.cite_plan,
-    referents=answers.refer_plan,
+    say=plan_answers.say_draft,
+    cites=plan_answers.cite_plan,
+    referents=plan_answers.refer_plan,
     view=plans.flight_plan_view,
 )
 REVISE_TOOL: Final = Tool(
@@ -163,9 +163,9 @@ REVISE_TOOL: Final = Tool(
     artifacts={"flight_plan": FLIGHT_PLAN},
     makes=_draft_output(),
     revises="flight_plan",
-    say=answers.say_revision,
-    cites=answers.cite_plan,
-    referents=answers.refer_plan,
+    say=plan_answers.say_revision,
+    cites=plan_answers.cite_plan,
+    referents=plan_answers.refer_plan,
     view=plans.flight_plan_view,
 )
 VALIDATE_TOOL: Final = Tool(
@@ -179,7 +179,7 @@ VALIDATE_TOOL: Final = Tool(
     ),
     artifacts={"flight_plan": FLIGHT_PLAN},
     validates="flight_plan",
-    say=answers.say_findings,
+    say=plan_answers.say_findings,
 )
 
 
@@ -205,8 +205,9 @@ def filing_tool(outbox: Path) -> Tool:
         idempotent=True,
         approval=ApprovalRule(role="dispatcher"),
         artifacts={"flight_plan": FLIGHT_PLAN},
-        say=answers.say_filing,
-        limitations=answers.limit_filing,
+        say=plan_answers.say_filing,
+        cites=plan_answers.cite_filing,
+        limitations=plan_answers.limit_filing,
         target=filing_target,
         preview=filing_preview,
         probe=find_filing,

@@ -167,8 +167,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "tool_calls",
-        sa.Column("tool_call_id", sa.Text(), nullable=False),
         sa.Column("interaction_id", sa.Text(), nullable=False, server_default=""),
+        sa.Column("tool_call_id", sa.Text(), nullable=False, server_default=""),
         sa.Column("decision_number", sa.BigInteger(), nullable=False, server_default="0"),
         sa.Column("position", sa.BigInteger(), nullable=False, server_default="0"),
         sa.Column("tool", sa.Text(), nullable=False, server_default=""),
@@ -180,7 +180,7 @@ def upgrade() -> None:
         sa.Column("outcome", sa.Text(), nullable=False, server_default=""),
         sa.Column("raw_outcome", sa.LargeBinary(), nullable=False, server_default=""),
         sa.Column("step", sa.LargeBinary(), nullable=False, server_default=""),
-        sa.PrimaryKeyConstraint("tool_call_id"),
+        sa.PrimaryKeyConstraint("interaction_id", "tool_call_id"),
     )
     op.create_index("tool_calls_by_interaction", "tool_calls", ["interaction_id", "decision_number", "position"])
     op.create_table(

@@ -7,12 +7,14 @@ the same servicer and the same messages serve both, and v1's descriptor is the v
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from typing import Any
 
 import grpc
 import grpc.aio
 from google.protobuf import descriptor_pb2, descriptor_pool
+from google.protobuf.descriptor import Descriptor
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 REFLECTION_SERVICES = ("grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection")
@@ -29,7 +31,7 @@ def add_reflection(server: grpc.aio.Server, services: Sequence[str], until: Unti
 
     async def reflect(requests: AsyncIterable[Any], context: grpc.aio.ServicerContext[Any, Any]) -> None:
         async for answer in until(servicer.ServerReflectionInfo(requests, context), draining):
-            await context.write(answer)
+            await context.write(_with_json_names(answer))
 
     handler = grpc.stream_stream_rpc_method_handler(
         reflect,
@@ -39,6 +41,30 @@ def add_reflection(server: grpc.aio.Server, services: Sequence[str], until: Unti
     for name in REFLECTION_SERVICES:
         methods: dict[str, grpc.RpcMethodHandler[Any, Any]] = {"ServerReflectionInfo": handler}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, methods),))
+
+
+def _with_json_names(answer: reflection_pb2.ServerReflectionResponse) -> reflection_pb2.ServerReflectionResponse:
+    """Descriptors that Python embeds lack the members' JSON names; grpcurl then prints and asks for proto names."""
+    files = answer.file_descriptor_response.file_descriptor_proto
+    for at, data in enumerate(files):
+        files[at] = _file_with_json_names(data)
+    return answer
+
+
+@functools.cache
+def _file_with_json_names(data: bytes) -> bytes:
+    file = descriptor_pb2.FileDescriptorProto.FromString(data)
+    known = descriptor_pool.Default().FindFileByName(file.name)
+    for message in file.message_type:
+        _name_members(message, known.message_types_by_name[message.name])
+    return file.SerializeToString()
+
+
+def _name_members(message: descriptor_pb2.DescriptorProto, known: Descriptor) -> None:
+    for member in message.field:
+        member.json_name = known.fields_by_name[member.name].json_name
+    for nested in message.nested_type:
+        _name_members(nested, known.nested_types_by_name[nested.name])
 
 
 def _know_v1() -> None:

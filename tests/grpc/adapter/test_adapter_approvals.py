@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from adapter_service.sdk import Domain
 from handrail.adapter.v1 import artifact_service_pb2, domain_adapter_service_pb2
 from handrail.adapter.v1 import observation_pb2 as obs
-from handrail.common.v1 import approval_pb2, decision_pb2, tool_pb2
+from handrail.common.v1 import approval_pb2, decision_pb2, failure_pb2, tool_pb2
 from handrail_rpc.errors import FailedPrecondition, InvalidArgument
-from tests.fakes.adapter_harness import Driver, Probe, refusal
+from tests.fakes.adapter_harness import Driver, Probe, refusal, running_probe
 
 APPROVE = approval_pb2.VERDICT_APPROVE
 
@@ -235,11 +238,69 @@ async def test_requested_changes_that_say_nothing_are_asked_for(probe: Probe) ->
 async def test_an_expired_approval_blocks_until_the_next_message(probe: Probe) -> None:
     driver = await ask_for_posting(probe)
     resolved = obs.ApprovalResolved(approval_id="apr_1", snapshot_digest=driver.digest(), expired=True)
+    probe.clock.advance(timedelta(hours=1))
     await driver.decide(obs.Observation(approval_resolved=resolved))
     assert (driver.last.blocked.block.code, driver.last.blocked.block.approval_id) == ("approval_expired", "apr_1")
     later = await probe.open()
     await later.say("post")
     assert later.last.HasField("request_approval")
+
+
+async def test_a_timer_that_is_early_by_the_adapters_clock_gets_the_same_approval_again(probe: Probe) -> None:
+    """adapter_clock: only the Adapter's clock decides about expiry."""
+    driver = await ask_for_posting(probe)
+    first = driver.last.request_approval
+    resolved = obs.ApprovalResolved(approval_id="apr_1", snapshot_digest=driver.digest(), expired=True)
+    probe.clock.advance(timedelta(minutes=59))
+    again = (await driver.decide(obs.Observation(approval_resolved=resolved))).request_approval
+    assert again.SerializeToString(deterministic=True) == first.SerializeToString(deterministic=True)
+    assert probe.sql("SELECT state FROM approvals") == [("open",)]
+    await driver.resolve(APPROVE)
+    assert (await driver.run()).HasField("complete")
+    ringing = await probe.open("conv_2")
+    await ringing.say("ring 2")
+    first = ringing.last.request_approval
+    resolved.snapshot_digest = ringing.digest()
+    again = (await ringing.decide(obs.Observation(approval_resolved=resolved))).request_approval
+    assert again.SerializeToString(deterministic=True) == first.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("policy", ""), ("tool", "post_note")])
+async def test_a_process_of_an_older_version_asks_for_no_approval_that_can_never_pass(
+    probe: Probe, kind: str, name: str
+) -> None:
+    raise_version = "UPDATE versions SET version = 9 WHERE kind = ? AND name = ?"
+    driver, call = await approved_call(probe)
+    probe.sql(raise_version, kind, name)
+    blocked = await driver.execute(call)
+    assert blocked.block.code == "approval_stale"
+    failure = (await driver.finish(blocked)).fail.failure
+    assert (failure.code, failure.stage) == ("policy_version_outdated", failure_pb2.STAGE_POLICY)
+    assert failure.helpful_action
+    later = await probe.open(locale="ru")
+    failure = (await later.say("post")).fail.failure
+    assert (failure.code, failure.retryable) == ("policy_version_outdated", False)
+    assert "по старым правилам" in failure.explanation
+    reader = await probe.open("conv_2")
+    await reader.say("look Berlin")
+    outcome = await reader.execute(reader.last.call_tool.calls[0])
+    if kind == "policy":  # whom a tool is permitted to is policy, too
+        assert (outcome.outcome, outcome.failure.code) == (tool_pb2.OUTCOME_FAILED, "policy_version_outdated")
+    else:
+        assert outcome.outcome == tool_pb2.OUTCOME_SUCCEEDED
+
+
+async def test_a_revision_that_the_roles_do_not_permit_is_not_offered(tmp_path: Path) -> None:
+    def restrict(domain: Domain) -> Domain:
+        tools = (replace(tool, roles=("boss",)) if tool.name == "change_note" else tool for tool in domain.tools)
+        return replace(domain, tools=tuple(tools))
+
+    async with running_probe(tmp_path, adapt=restrict) as probe:
+        driver = await probe.open(roles=("author",))
+        await driver.say("write memo then post")
+        failure = (await driver.run()).fail.failure
+        assert (failure.code, failure.stage) == ("validation_failed", failure_pb2.STAGE_POLICY)
+        assert "The level is missing." in failure.explanation
 
 
 async def test_an_approval_that_comes_too_late_for_the_adapters_clock_is_asked_for_again(probe: Probe) -> None:

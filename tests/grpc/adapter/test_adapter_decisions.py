@@ -7,7 +7,7 @@ from pathlib import Path
 
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.adapter.v1 import observation_pb2 as obs
-from handrail.common.v1 import decision_pb2, fact_pb2, tool_pb2
+from handrail.common.v1 import approval_pb2, decision_pb2, fact_pb2, tool_pb2
 from handrail_rpc.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from tests.fakes.adapter_harness import Probe, refusal, running_probe
 
@@ -159,14 +159,70 @@ async def test_every_wrong_field_is_named(probe: Probe) -> None:
         "caller",
         "observation",
     }
-    long = await refusal(driver.say("x" * 4001))
-    assert "at most 4000 characters" in long.message
+    long = await refusal(driver.say("x" * 8001))
+    assert "at most 8000 characters" in long.message
     assert (await refusal(driver.say("  "))).message.endswith("must not be empty")
     facts = [fact_pb2.Fact(name="position")]
     assert "facts[0].source" in (await refusal(driver.say("look Berlin", facts=facts))).message
     not_begun = driver.request(message("look Berlin", begins=False))
     assert "begins_interaction" in (await refusal(driver.send(not_begun))).message
     assert probe.sql("SELECT count(*) FROM interactions") == [(0,)]
+
+
+async def test_facts_and_observations_beyond_the_limits_are_refused_with_their_field(probe: Probe) -> None:
+    driver = await probe.open()
+    late = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER)
+    late.observed_time.seconds = 10**15
+    endless = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER)
+    endless.value.fields["n"].number_value = float("nan")
+    huge = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER)
+    huge.value.update({"text": "x" * 17_000})
+    for fact, field in ((late, "observed_time"), (endless, "value"), (huge, "value")):
+        error = await refusal(driver.say("look London", facts=[fact]))
+        assert isinstance(error, InvalidArgument)
+        assert [violation.field for violation in error.field_violations] == [f"facts[0].{field}"]
+    await driver.say("look London")
+    wake_up = obs.WakeUp(signal="s" * 129)
+    wake_up.payload.fields["n"].number_value = float("inf")
+    both = obs.ApprovalResolved(
+        approval_id="a", snapshot_digest="d", verdict=approval_pb2.VERDICT_APPROVE, expired=True
+    )
+    calls = [obs.FinishedCall(tool_call_id=f"c{n}", outcome=tool_pb2.OUTCOME_SUCCEEDED) for n in range(5)]
+    for observation, named in (
+        (obs.Observation(wake_up=wake_up), {"wake_up.signal", "wake_up.payload"}),
+        (obs.Observation(approval_resolved=both), {"approval_resolved.verdict"}),
+        (obs.Observation(tool_finished=obs.ToolFinished(calls=calls)), {"tool_finished.calls"}),
+        (obs.Observation(action_choice=obs.ActionChoice(action_id="a", intent="x" * 8001)), {"action_choice.intent"}),
+        (obs.Observation(clarification_reply=obs.ClarificationReply(slot="x" * 129, text="a")),
+         {"clarification_reply.slot"}),
+    ):  # fmt: skip
+        error = await refusal(driver.decide(observation))
+        assert isinstance(error, InvalidArgument)
+        assert {v.field for v in error.field_violations} == {f"observation.{name}" for name in named}
+
+
+async def test_what_the_loop_acknowledges_is_not_too_long_here(probe: Probe) -> None:
+    driver = await probe.open()
+    fact = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER, scope="s" * 128)
+    fact.value.update({"text": "x" * 15_000})
+    assert (await driver.say("look " + "x" * 7995, facts=[fact])).HasField("ask")
+    assert len(driver.last.ask.prompt.question) < 200
+
+
+async def test_new_facts_count_as_a_change_of_what_planning_reads(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look London")
+    before = probe.sql("SELECT revision FROM sessions")[0][0]
+    fact = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER)
+    await driver.reply("London", facts=[fact])
+    assert probe.sql("SELECT revision FROM sessions")[0][0] > before
+
+
+async def test_a_wake_up_answers_no_question(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look London")
+    error = await refusal(driver.decide(obs.Observation(wake_up=obs.WakeUp())))
+    assert (type(error), error.reason) == (FailedPrecondition, "UNEXPECTED_OBSERVATION")
 
 
 async def test_an_observation_that_does_not_fit_the_state_is_refused(probe: Probe) -> None:

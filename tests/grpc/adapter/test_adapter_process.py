@@ -105,7 +105,7 @@ async def test_without_schema_it_serves_nothing_until_it_is_migrated(tmp_path: P
         error = await refusal(stub.OpenSession(opening))
         assert error.reason == "SCHEMA_NOT_READY"
         assert "python -m adapter_service migrate" in error.message
-        assert migrate_database(settings) == (None, "0001")
+        assert migrate_database(settings) == (None, "0002")
         assert (await asyncio.wait_for(watch.read(), SECONDS)).status == health_pb2.HealthCheckResponse.SERVING
         assert (await stub.OpenSession(opening)).history_id.startswith("his_")
         watch.cancel()
@@ -167,4 +167,4 @@ async def test_migrate_says_what_it_did(tmp_path: Path) -> None:
         out, _ = await asyncio.wait_for(process.communicate(), SECONDS)
         assert process.returncode == 0
         said.append(out.decode().strip())
-    assert said == ["adapter database migrated from nothing to 0001", "adapter database is up to date at 0001"]
+    assert said == ["adapter database migrated from nothing to 0002", "adapter database is up to date at 0002"]

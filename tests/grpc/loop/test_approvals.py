@@ -120,6 +120,7 @@ async def test_superseded_digest_is_blocked_as_stale_and_shows_the_current_appro
         stale = await driver.resolve(old, APPROVE)
         assert names(stale) == ["run_started", "policy_blocked", "approval_required"]
         assert last(stale, "policy_blocked").code == "approval_stale"
+        assert last(stale, "policy_blocked").rule == "approval_matches"
         assert last(stale, "approval_required") == new
         again = await driver.resolve(old, APPROVE)
         assert [e.sequence for e in again] == [e.sequence for e in stale]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import grpc.aio
 import pytest
@@ -12,6 +13,7 @@ from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import decision_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail_rpc.status import from_rpc_error
+from loop_service.application.stream_events import BATCH
 from tests.fakes.adapter import complete
 from tests.grpc.loop.driver import names, running_loop
 
@@ -111,3 +113,28 @@ async def test_drain_ends_streams_unavailable_with_their_cursor(tmp_path: Path) 
         assert refusal.reason == "SERVER_DRAINING"
         assert refusal.metadata["cursor"] == str(head)
         await stopping
+
+
+async def test_an_early_run_is_replayed_without_reading_the_rest_of_the_conversation(tmp_path: Path) -> None:
+    """Its events are picked while reading; a query that picked them would scan every later event."""
+    async with running_loop(tmp_path, long_answer) as driver:
+        conversation_id = await driver.create()
+        first = await driver.send(conversation_id, "go", request_id="early")
+        for _ in range(22):
+            await driver.send(conversation_id, "more")
+        head = (await driver.events(conversation_id))[-1].sequence
+        assert head > 2 * BATCH
+        assert driver.loop.parts is not None
+        database, counted = driver.loop.parts.database, 0
+        read = database.read
+
+        async def counting(query: Any) -> Any:
+            nonlocal counted
+            found = await read(query)
+            counted += len(found) if isinstance(found, list) else 0
+            return found
+
+        database.read = counting  # type: ignore[method-assign]
+        again = await driver.send(conversation_id, "go", request_id="early")
+        assert [e.SerializeToString() for e in again] == [e.SerializeToString() for e in first]
+        assert 0 < counted <= BATCH

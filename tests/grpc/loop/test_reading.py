@@ -15,6 +15,7 @@ from handrail.common.v1 import decision_pb2, failure_pb2, tool_pb2
 from handrail.loop.v1 import interaction_state_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail_rpc.digest import canonical_json, sha256_hex
+from handrail_rpc.errors import InvalidArgument
 from loop_service.domain.audit import AuditEntry, AuditKind, chained_object
 from tests.fakes.adapter import ask, call, complete
 from tests.grpc.loop.driver import check_runs, collect, last, names, running_loop
@@ -253,6 +254,17 @@ async def test_a_decision_that_cannot_be_carried_out_is_plan_invalid(tmp_path: P
         failure = last(await driver.send(conversation_id, "go"), "failed").failure
         assert failure.code == "plan_invalid"
         assert driver.adapter.executions == 0
+
+
+async def test_list_pending_names_a_kind_that_it_does_not_know(tmp_path: Path) -> None:
+    async with running_loop(tmp_path, lambda request: complete()) as driver:
+        future: Any = 9
+        refusal = await refused(driver.stub.ListPending(pb.ListPendingRequest(kind=future)), "INVALID_ARGUMENT")
+        assert isinstance(refusal, InvalidArgument)
+        assert [v.field for v in refusal.field_violations] == ["kind"]
+        long = pb.ListPendingRequest(conversation_id="c" * 129)
+        refusal = await refused(driver.stub.ListPending(long), "INVALID_ARGUMENT")
+        assert "128" in refusal.message
 
 
 async def _pages(method: Any, request_type: Any, field: str, **fields: Any) -> list[Any]:

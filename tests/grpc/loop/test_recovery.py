@@ -189,6 +189,21 @@ async def test_diverged_during_a_call_leaves_it_unknown(tmp_path: Path) -> None:
         assert last(events, "failed").failure.progress == failure_pb2.PROGRESS_UNKNOWN
 
 
+async def test_adopt_fence_calls_side_by_side_adopt_the_same_fence(tmp_path: Path) -> None:
+    """The first compare-and-set wins; the others find it done under their own claim and go on at once."""
+
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return complete() if request.observation.WhichOneof("kind") == "tool_finished" else call("a", "b", "c")
+
+    async with running_loop(tmp_path, script) as driver:
+        fenced = Refusal(grpc.StatusCode.ABORTED, "LEASE_LOST", {"fence": "9"})
+        driver.adapter.refuse("ExecuteTool", fenced, fenced, fenced)
+        conversation_id = await driver.create()
+        async with asyncio.timeout(10):
+            assert names(await driver.send(conversation_id, "go"))[-1] == "completed"
+        assert [r.lease_epoch for r in driver.adapter.execute_requests] == [1, 1, 1, 9, 9, 9]
+
+
 async def test_an_internal_error_of_the_adapter_is_tried_again_then_told(tmp_path: Path) -> None:
     async with running_loop(tmp_path, lambda request: complete()) as driver:
         driver.adapter.refuse("Decide", Refusal(grpc.StatusCode.INTERNAL))

@@ -261,6 +261,8 @@ RUSSIAN = """
 Окленд ^ NZAA KOAK
 Веллингтона = NZWN
 Крайстчерч = NZCH
+Ростова-на-Дону ~ URRP URRR
+Медельина ~ SKRG SKMD
 Лондон, Онтарио = CYXU
 """
 

@@ -39,6 +39,8 @@ def _codes(text: str) -> list[str]:
         ("ZURICH", "LSZH", "city"),
         ("Zürich", "LSZH", "city"),
         ("London Heathrow", "EGLL", "name"),
+        ("New York JFK", "KJFK", "partial"),
+        ("Москва SVO", "UUEE", "partial"),
         ("Heathrow airport", "EGLL", "partial"),
         ("la guardia", "KLGA", "name"),
         ("Wien", "LOWW", "city"),
@@ -95,8 +97,8 @@ def test_a_country_narrows_the_candidates() -> None:
     assert resolve_airport("Munich", country="US").status != "found"
 
 
-# Cities of many countries in the case forms that a sentence gives them. The rules know none of these names: CLDR has
-# a few, the rest is read by declension and transliteration.
+# Airports and cities in the case forms that a sentence gives them: the gazetteer has the cities' names, declension
+# finds the nominative, and what is no city is read by transliteration. More cities: test_city_names.py.
 @pytest.mark.parametrize(
     ("text", "icao"),
     [
@@ -109,7 +111,6 @@ def test_a_country_narrows_the_candidates() -> None:
         ("Екатеринбурга", "USSS"),
         ("Нижнего Новгорода", "UWGG"),
         ("Минеральных Вод", "URMM"),
-        ("Ростова-на-Дону", "URRR"),
         ("Казани", "UWKD"),
         ("Грозного", "URMG"),
         ("Череповца", "ULWC"),
@@ -122,7 +123,6 @@ def test_a_country_narrows_the_candidates() -> None:
         ("Страсбурге", "LFST"),
         ("Севильи", "LEZL"),
         ("Сарагосы", "LEZG"),
-        ("Венеции", "LIPZ"),
         ("Триеста", "LIPQ"),
         ("Вроцлава", "EPWR"),
         ("Быдгоща", "EPBY"),
@@ -149,7 +149,7 @@ def test_a_country_narrows_the_candidates() -> None:
         ("Чикаго Мидуэй", "KMDW"),
         ("Майами", "KMIA"),
         ("Гвадалахары", "MMGL"),
-        ("Медельина", "SKMD"),
+        ("Антверпена", "EBAW"),
         ("Веллингтона", "NZWN"),
     ],
 )
@@ -167,9 +167,9 @@ def test_typing_errors_are_forgiven_and_marked() -> None:
 
 
 def test_a_weak_resemblance_is_asked_about_not_taken() -> None:
-    resolution = resolve_airport("Антверпена")
-    assert resolution.status == "ambiguous"
-    assert [match.airport.icao for match in resolution.candidates] == ["EBAW"]
+    resolution = resolve_airport("Мюнхин")
+    assert (resolution.status, resolution.exact) == ("ambiguous", False)
+    assert [match.airport.icao for match in resolution.candidates] == ["EDDM"]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ ENGLISH: list[tuple[str, list[str]]] = [
     ),
     ("airports near 60.1 N 24.9 E", ["search_airports center_lat_deg=60.1 center_lon_deg=24.9 sort=distance"]),
     ("tell me about Charles de Gaulle airport", ["get_airport icao='Charles de Gaulle'"]),
-    ("German airports", ["not understood: German"]),
+    ("German airports", ["search_airports country=DE"]),
     ("airports around here", ["get_position", "search_airports center={me} sort=distance"]),
     (
         "what's the nearest airport and how is the weather there",

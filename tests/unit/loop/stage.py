@@ -217,8 +217,8 @@ class Stage:
 
     def claim(self) -> int:
         claimed = self.run(self.claims.claim(self.workers.owner, 100))
-        for one in claimed:
-            self.workers.start(one.step)
+        for step in claimed:
+            self.workers.start(step)
         return len(claimed)
 
     def restart(self) -> None:

@@ -138,6 +138,13 @@ def test_no_page_token_but_our_own_is_taken(token: str) -> None:
     assert refused.value.field_violations[0].field == "page_token"
 
 
+@pytest.mark.parametrize("number", [-1, 2**53 + 1, 10**30])
+def test_a_page_token_with_a_number_that_is_no_position_is_refused(number: int) -> None:
+    """Otherwise it would overflow a time or a column, and end as an internal error."""
+    with pytest.raises(InvalidArgument):
+        paging.decode_token("List", paging.encode_token("List", [number]), (int,))
+
+
 def test_a_page_token_belongs_to_its_list() -> None:
     token = paging.encode_token("ListMessages/conv_1", [7])
     assert paging.decode_token("ListMessages/conv_1", token, (int,)) == [7]

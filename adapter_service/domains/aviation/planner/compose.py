@@ -5,18 +5,29 @@ Called by the planner. Place texts keep the user's words; the resolvers decide w
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any, Final
 
+from adapter_service.domains.aviation.catalogue import airports, find_airport
 from adapter_service.domains.aviation.countries import country_code, country_name
+from adapter_service.domains.aviation.gazetteer import weight_of
 from adapter_service.domains.aviation.matching import city_icaos, resolve_airport
+from adapter_service.domains.aviation.planner.follow_ups import Topic
 from adapter_service.domains.aviation.planner.grammar import BARE, Frame, split_pair
 from adapter_service.domains.aviation.planner.places import AirportQuery, Me, Place, PlaceText, Position, Reference
 from adapter_service.domains.aviation.planner.references import Spoken, remembered_airport, spoken_airport
 from adapter_service.domains.aviation.planner.word_kinds import Cat
+from adapter_service.domains.aviation.subdivisions import says_kind, subdivisions
 from adapter_service.sdk import ArtifactFill, Fill, Memory, ResultFill, TaskDraft, TextFill, ValueFill
 
 # More legs than this are no route but a list.
 _MOST_LEGS: Final = 8
+_KIND_BEFORE: Final = re.compile(
+    r"^(?:(?:state|province|region)\s+of|(?:штат|провинци|регион)\w*)\s+(?=\S)", re.IGNORECASE
+)
+# A city of so many inhabitants is meant rather than a region of the same name elsewhere.
+_GREAT_CITY: Final = 500_000
 # How a text was matched that names an airport itself, not a city.
 _AIRPORT_NAMES: Final = frozenset({"icao_code", "iata_code", "name", "partial"})
 
@@ -136,7 +147,11 @@ class Composer:
         country = country_code(area)
         if country is not None:
             return {"country": ValueFill(country, country_name(country, self.locale))}
-        return {"city": TextFill(area)}
+        return (
+            {"subdivision": TextFill(_KIND_BEFORE.sub("", area))}
+            if _means_subdivision(area)
+            else {"city": TextFill(area)}
+        )
 
     def search_frame(self, frame: Frame) -> str:
         """A clause that asks for airports; returns the words that could not be understood, "" where all could."""
@@ -166,7 +181,9 @@ class Composer:
         if not isinstance(place, PlaceText):
             query.centre = query.centre or place
             return ""
-        if country_code(place.text) is not None or (listed and city_icaos(place.text)):
+        if country_code(place.text) is not None or (
+            listed and (city_icaos(place.text) or _means_subdivision(place.text))
+        ):
             query.areas.append(place.text)
         elif place.text.isupper() and place.text.isalnum() and len(place.text) in (3, 4) and not query.code:
             query.code = place.text
@@ -215,6 +232,23 @@ class Composer:
                 destination if reusable and destination else ResultFill(task, "properties.destination.icao")
             )
 
+    def repeat(self, topic: Topic, frame: Frame) -> bool:
+        """The last request once more with the places of a clause that asks nothing itself; False where it cannot be."""
+        bare = frame.at(BARE, Cat.AT, Cat.NEAR, Cat.OF, "there")
+        match topic.tool:
+            case "get_weather" | "get_airport":
+                self.at_airport(topic.tool, frame)
+            case "build_route":
+                departures, destinations = frame.at(Cat.FROM), [*frame.at(Cat.TO), *bare]
+                departure = self.icao(departures[0]) if departures else _known(topic.kept.get("departure"))
+                destination = self.icao(destinations[0]) if destinations else _known(topic.kept.get("destination"))
+                self.add("build_route", {"departure_icao": departure, "destination_icao": destination})
+            case "search_airports":
+                self.search(_repeated_query(topic.kept, [*bare, *frame.at(Cat.FROM, Cat.TO)]))
+            case _:
+                return False
+        return True
+
     def stops(self, frame: Frame) -> list[Place | None]:
         """The airports of a journey in order; None for an end that was not said."""
         between = frame.at(Cat.BETWEEN)
@@ -239,6 +273,38 @@ class Composer:
             destinations = [Reference("it")]  # "how far is it from Zagreb"
         ends: list[Place | None] = [*destinations] or [None]
         return [departures[0] if departures else None, *frame.at(Cat.VIA), *ends]
+
+
+def _known(icao: str | None) -> Fill | None:
+    airport = find_airport(icao or "")
+    return None if airport is None else ValueFill(airport.icao, f"{airport.name} ({airport.icao})")
+
+
+def _repeated_query(kept: Mapping[str, str], places: list[Place]) -> AirportQuery:
+    """The airports that were asked for last, around or in another place."""
+    query = AirportQuery(kind=kept.get("kind", ""))
+    query.count = int(kept["limit"]) if kept.get("limit", "").isdigit() else None
+    query.radius_km = float(kept["radius_km"]) if "radius_km" in kept else None
+    country = next((p for p in places if isinstance(p, PlaceText) and country_code(p.text)), None)
+    if kept.get("sort") in ("distance", "distance_desc") and country is None:
+        query.superlative = Cat.FARTHEST if kept["sort"] == "distance_desc" else Cat.NEAREST
+        query.plural = query.count != 1
+        query.centre = places[0]
+    else:
+        query.sort = kept.get("sort", "") if kept.get("sort", "").startswith("name") else ""
+        query.areas = [place.text for place in places if isinstance(place, PlaceText)]
+    return query
+
+
+def _means_subdivision(text: str) -> bool:
+    """A state or region, said so or not; a city of that name is meant instead where it is in it ("New York", "Quebec")
+    or a great one."""
+    areas = subdivisions(text)
+    if not areas or says_kind(text):
+        return bool(areas)
+    cities = [airports()[icao] for icao in city_icaos(text)]
+    inside = any((city.country, city.subdivision) in areas for city in cities)
+    return not inside and not any(weight_of(city) >= _GREAT_CITY for city in cities)
 
 
 def _value(value: Any) -> ValueFill:

@@ -360,6 +360,8 @@ def _other_fields(text: str, request: PlanningRequest) -> tuple[SlotPatch, ...]:
     if question.slot not in given and question.tool not in _PLAN_TOOLS and len(given) == 1:
         # "to which airport?" "from Munich" corrects; "in Munich" answers.
         slot = next(iter(given))
+        if kinds_of(text)[1] & {Cat.CHANGE} and slot in read_plan_fields(text).values:
+            return (SlotPatch(task.task_id, slot, TextFill(given[slot])),)  # "change the departure to Hamburg"
         if slot == "icao" or not any(is_a(token, Cat.FROM, Cat.TO) for token in tokenise(text)[:1]):
             return ()
     return tuple(SlotPatch(task.task_id, slot, TextFill(value)) for slot, value in given.items())

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from adapter_service.domains.aviation.demonyms import country_of_adjective
 from adapter_service.domains.aviation.matching import looks_like_place, resolve_airport
-from adapter_service.domains.aviation.planner.lexicon import categories, is_a, number_of, ordinal_of
+from adapter_service.domains.aviation.planner.lexicon import asks_beyond, categories, is_a, number_of, ordinal_of
 from adapter_service.domains.aviation.planner.measures import find_measures, merge
 from adapter_service.domains.aviation.planner.places import (
     VERBS,
@@ -76,6 +77,8 @@ def read_clause(text: str, *, as_plan: bool, as_journey: bool) -> Frame:
     frame = Frame(text, tokenise(text), fields=fields)
     for token in frame.words:
         frame.said |= categories(token)
+    if not as_plan and asks_beyond(frame.words):
+        frame.leftovers.append(text)
     index, role = 0, BARE
     while index < len(merged):
         behind, role = _step(reader, frame, index, role)
@@ -121,8 +124,12 @@ def _step(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str
         if before is None or before.lower not in ("не", "no", "not"):
             frame.leftovers.append(reader.between(index, reader.skip(index + 1, Cat.FILLER) + 1))
         return index + 1, BARE
-    if is_a(token, Cat.FROM) and reader.is_at(index + 1, Cat.NAMED):
-        return index + 1, BARE  # «с кодом LED»
+    if (
+        is_a(token, Cat.FROM, Cat.AT, Cat.NEAR)
+        and reader.is_at(index + 1, Cat.NAMED)
+        and not _sorts(reader, frame, index)
+    ):
+        return index + 1, BARE  # «с кодом LED», "by code LED"
     if is_a(token, Cat.NAMED):
         behind = _read_named(reader, frame, index)
         if behind > index:
@@ -159,6 +166,8 @@ def _read_role(reader: Reader, frame: Frame, index: int, role: Cat) -> tuple[int
         behind += 1
     if token is not None and token.lower in _QUESTION_WORDS:
         return reader.skip(behind + 1, Cat.GENERIC, Cat.FILLER), BARE  # "in which city", «в каком городе»
+    if token is not None and reader.tokens[index].lower == "arriving" and token.lower in ("at", "in"):
+        behind += 1
     if role in (Cat.AT, Cat.TO, Cat.OF) and reader.is_at(behind, Cat.WITHIN):
         return behind + 1, BARE  # «в радиусе»
     if role is Cat.WITHIN or _is_distance(reader, behind):
@@ -281,7 +290,9 @@ def _read_other(reader: Reader, frame: Frame, index: int, role: str) -> tuple[in
     token = reader.tokens[index]
     if is_a(token, Cat.AIRPORTS):
         frame.query.plural = True
-    if kind_of(token):
+    following = reader.token(index + 2)
+    names_code = reader.is_at(index + 1, Cat.NAMED) and following is not None and following.is_code
+    if kind_of(token) and not names_code:  # "IATA code GRU" tells no kind
         frame.query.kind = kind_of(token)
         return index + 1, role
     if is_a(token, Cat.AND):
@@ -330,6 +341,11 @@ def _exists(reader: Reader, index: int) -> bool:
 
 def _read_bare(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str]:
     name, behind = read_name(reader, index)
+    if reader.is_at(index + 1, Cat.AIRPORT, Cat.AIRPORTS) or reader.is_at(index - 1, Cat.AIRPORT, Cat.AIRPORTS):
+        country = country_of_adjective(reader.tokens[index].text)
+        if country is not None:
+            _add(frame, BARE, PlaceText(country))  # "German airports", «ближайший японский аэропорт»
+            return index + 1, BARE
     if frame.fields is not None and is_a(reader.tokens[index], Cat.PLAN_NOISE):
         return index + 1, BARE
     if not name or name == GAP:

@@ -58,6 +58,8 @@ def names_plan(tokens: list[Token]) -> bool:
             behind = tokens[index + 1] if index + 1 < len(tokens) else None
             if before is not None and (before.stem in _FLIGHT_STEMS or before.lower in _ARTICLES):
                 return True
+            if index > 1 and before is not None and before.kind == "word" and tokens[index - 2].lower in _ARTICLES:
+                return True  # "a VFR plan"
             if not token.lower.isascii() or (behind is not None and behind.stem in _FLIGHT_STEMS):
                 return True
     return False

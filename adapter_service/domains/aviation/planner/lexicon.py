@@ -85,3 +85,15 @@ def number_of(token: Token) -> int | None:
 def ordinal_of(token: Token) -> int | None:
     """1 for "first" and «первый», and so on up to 5, else None."""
     return ORDINAL_WORDS.get(token.lower)
+
+
+_BEYOND: Final = word_set("who who's whose why when кто чей почему зачем когда")
+_CAN: Final = word_set("can could would knows may может мог бы знает нибудь")
+
+
+def asks_beyond(words: list[Token]) -> bool:
+    """Does a clause begin by asking who, why or when? No tool of this domain knows."""
+    plain = [token for token in words if token.kind == "word" and not is_a(token, Cat.AND, Cat.GREETING)]
+    if not plain or plain[0].lower not in _BEYOND:
+        return False
+    return not (len(plain) > 1 and plain[1].lower in _CAN)

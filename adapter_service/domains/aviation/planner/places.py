@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adapter_service.domains.aviation.countries import country_code
+from adapter_service.domains.aviation.demonyms import country_of_adjective
 from adapter_service.domains.aviation.matching import looks_like_place
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, number_of, ordinal_of
 from adapter_service.domains.aviation.planner.reader import Reader
@@ -91,6 +92,8 @@ _STOPS: Final = (
 _HARD_STOPS: Final = (Cat.FROM, Cat.TO, Cat.BETWEEN, Cat.THEN, Cat.VIA)
 _MOST_NAME_WORDS: Final = 8
 _CLOSERS: Final = frozenset({"to", "с", "со", "от", "к", "ко", "of", "by"})
+_POINTS: Final = frozenset({"point", "position", "coordinates", "точке", "точки", "координатам", "координат"})
+_SUBDIVISIONS: Final = frozenset({"state", "province", "region"})
 _AIRPORT_WORDS: Final = (Cat.AIRPORT, Cat.AIRPORTS)
 
 
@@ -113,6 +116,14 @@ def read_place(reader: Reader, index: int, *, to_ends: bool = False) -> tuple[Pl
         return found
     while reader.is_at(index, Cat.FILLER) and _before_a_name(reader, index):
         index += 1
+    pointed = reader.token(index)
+    if pointed is not None and pointed.lower in _POINTS and reader.measure_at(index + 1) is not None:
+        return read_place(reader, index + 1)  # «к точке 55.1, 61.4»
+    of_kind = reader.token(index)
+    if of_kind is not None and of_kind.lower in _SUBDIVISIONS and reader.is_at(index + 1, Cat.OF):
+        name, end = read_name(reader, index + 2)  # "the state of New York", which is not the city
+        if name:
+            return PlaceText(reader.between(index, end)), end
     text, end = read_name(reader, index)
     if not text and index > start and said_airport and not reader.is_at(start, Cat.THIS):
         return None, index
@@ -232,6 +243,8 @@ def _extend(reader: Reader, start: int, end: int) -> int:
     token = reader.tokens[end]
     if token.kind in ("measure", "number"):
         return end
+    if reader.is_at(end + 1, *_AIRPORT_WORDS) and country_of_adjective(token.text) is not None:
+        return end  # «ближайший к Комо швейцарский аэропорт»
     if token.kind == "mark":
         return _extend_over_mark(reader, start, end)
     if is_a(token, *_HARD_STOPS):

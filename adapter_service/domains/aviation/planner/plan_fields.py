@@ -18,7 +18,7 @@ GAP: Final = "|"
 
 _NUMBER_WORD: Final = "|".join(sorted((word for word in NUMBER_WORDS if len(word) > 2), key=len, reverse=True))
 _LINK: Final = (
-    r"\s*(?:(?:(?:should\s+be|must\s+be|to|at|of|is|for|be|as|equals?|by|with|on|up|down|the|a|на|до|в|равн\w+|"
+    r"\s*(?:(?:(?:should\s+(?:now\s+)?be|must\s+be|now|теперь|станет|to|until|till|at|of|is|for|be|as|equals?|by|with|on|up|down|the|a|на|до|в|равн\w+|"
     r"будет|это)(?!\w)|[:=—–-])[\s:]*)*"
 )
 _MONTH: Final = (
@@ -51,7 +51,7 @@ _RELATIVE: Final = (
 _TIME_LEAD: Final = (
     r"(?:(?:departing|departure(?:\s+time)?|departs?|leaving|leaves|take-?\s?off(?:\s+time)?|off-?blocks?|eobt|etd|"
     r"std|time|"
-    r"врем\w+(?:\s+(?:вылета|отправления))?|вылет\w*|старт\w*)[\s:=]*)?(?:(?:is|at|to|on|for|by|на|в|к|со?)\s+)*"
+    r"врем\w+(?:\s+(?:вылета|отправления))?|вылет\w*|старт\w*)[\s:=]*)?(?:(?:is|at|to|on|for|by|until|till|на|в|к|до|со?)\s+)*"
 )
 _TIME: Final = (
     rf"{_TIME_LEAD}(?P<v>{_ISO}|{_DATE}(?:[\s,]*(?:at|в|к|@)?\s*(?:{_CLOCK}|\d{{4}}\b|\d{{1,2}}\b(?!\s*[./]))"

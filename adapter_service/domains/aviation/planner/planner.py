@@ -7,17 +7,20 @@ understood is named, and then nothing of the message is done. Replies to questio
 from __future__ import annotations
 
 import logging
+import re
 from typing import Final
 
-from adapter_service.domains.aviation.planner import dialogue, replies
+from adapter_service.domains.aviation.planner import dialogue, follow_ups, replies
 from adapter_service.domains.aviation.planner.clauses import Clause, split_clauses
 from adapter_service.domains.aviation.planner.compose import Composer
 from adapter_service.domains.aviation.planner.grammar import BARE, Frame, read_clause
 from adapter_service.domains.aviation.planner.intents import Intent, intent_of, is_journey, is_plan_clause, kinds_of
 from adapter_service.domains.aviation.planner.plan_tasks import plan_clause
 from adapter_service.domains.aviation.planner.references import current_plan
+from adapter_service.domains.aviation.planner.spelling import corrected
 from adapter_service.domains.aviation.planner.tokens import normalise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
+from adapter_service.domains.aviation.warming import INDEXES
 from adapter_service.sdk import PlanningRequest, Proposal, ReplyVerdict, Text
 
 # A longer text is no request of this domain; the Loop has a limit of its own, this one keeps the reading cheap.
@@ -25,6 +28,18 @@ LONGEST_TEXT: Final = 2_000
 _MOST_CLAUSES: Final = 12
 _LOGGER: Final = logging.getLogger(__name__)
 _HEADS: Final = (Cat.WEATHER, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.FIND, Cat.INFO, Cat.WHERE)
+# Set phrases whose words mean something else one by one, and what they mean here.
+_IDIOMS: Final = tuple(
+    (re.compile(rf"(?<!\w)(?:{phrase})(?!\w)", re.IGNORECASE), plain)
+    for phrase, plain in (
+        (r"(?:above|over)\s+(?:mean\s+)?sea\s+level|над\s+уровнем\s+моря", ""),
+        (
+            r"(?:place|spot|somewhere|anywhere)\s+to\s+land(?:\s+(?:a|an|the|my|our)\s+(?:plane|aircraft|jet))?",
+            "airport",
+        ),
+        (r"(?:куда|где)\s+(?:можно\s+|мне\s+)?(?:сесть|приземлиться|посадить\s+самол[её]т)", "аэропорты"),
+    )
+)
 _CARRIED: Final = (Intent.WEATHER, Intent.ROUTE, Intent.AIRPORT, Intent.SEARCH)
 
 
@@ -41,6 +56,7 @@ class AviationPlanner:
             return Proposal(verdict, reply=replies.not_understood(request.text, request.text))
 
     def _plan(self, request: PlanningRequest) -> Proposal:
+        INDEXES.wait()
         text = normalise(request.text)[:LONGEST_TEXT]
         if request.begins_interaction:
             if dialogue.cancels(text):
@@ -54,12 +70,19 @@ class AviationPlanner:
 def understand(text: str, request: PlanningRequest) -> Proposal:
     """The tasks of a complete request, or a reply."""
     composer = Composer(request.memory, request.locale)
+    text = corrected(text)
+    for idiom, plain in _IDIOMS:
+        text = idiom.sub(plain, text)
     clauses = split_clauses(text)
     talk: Text | None = None
     carried: Intent | None = None
     if len(clauses) > _MOST_CLAUSES:
         return _reply(replies.not_understood(clauses[_MOST_CLAUSES].text, text))
     frames = [_read(clause, composer, request, clauses[:index]) for index, clause in enumerate(clauses)]
+    if len(frames) == 1:
+        repeated = _repeat(composer, frames[0])
+        if repeated is not None:
+            return repeated
     for index, frame in enumerate(frames):
         intent = intent_of(frame)
         if frame.leftovers:
@@ -68,6 +91,8 @@ def understand(text: str, request: PlanningRequest) -> Proposal:
             intent = carried  # "weather in Paris, then in London"
         if intent is Intent.WEATHER and not frame.has_places and _next_tells_place(frames, index):
             continue  # "the weather and the wind at JFK" is one request
+        if intent is Intent.UNKNOWN and not frame.has_places and frame.has(Cat.INFO) and index + 1 < len(frames):
+            continue  # "coordinates and elevation of Lyon" is one request
         if intent is Intent.ROUTE is carried and not frame.has_places and not frame.query.superlative:
             continue  # "I'm flying from Tbilisi to Baku, show me the route"
         answer = _compose(composer, frame, intent, text)
@@ -84,6 +109,23 @@ def understand(text: str, request: PlanningRequest) -> Proposal:
     if composer.tasks:
         return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
     return _reply(talk or replies.not_understood(text, text))
+
+
+def _repeat(composer: Composer, frame: Frame) -> Proposal | None:
+    """A bare place: the last request once more with it ("and in Faro?"); asked about where none is known.
+
+    None where the clause says itself what it wants.
+    """
+    intent = intent_of(frame)
+    leads_on = follow_ups.leads_on(frame.text)
+    bare = intent in (Intent.PLACE_ONLY, Intent.UNKNOWN) or (intent in (Intent.AIRPORT, Intent.ROUTE) and leads_on)
+    if not bare or frame.leftovers or not frame.has_places or not follow_ups.asks_nothing_itself(frame.said):
+        return None
+    topic = follow_ups.last_topic(composer.memory)
+    if topic is not None and composer.repeat(topic, frame):
+        return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
+    place = follow_ups.named_place(frame)
+    return _reply(replies.what_about(place)) if place and intent is not Intent.AIRPORT else None
 
 
 def _reply(text: Text) -> Proposal:
@@ -105,7 +147,9 @@ def _read(clause: Clause, composer: Composer, request: PlanningRequest, earlier:
     journeys = kinds | (kinds_of(earlier[-1].text)[1] if earlier and not kinds & {Cat.WEATHER, Cat.FIND} else set())
     lowers = {token.lower for token in tokens}
     # «мне в Ташкент из Алматы» needs no verb of going.
-    between_ends = bool(lowers & {"из", "от"} and lowers & {"в", "на"}) and not kinds & {*_HEADS}
+    topic = follow_ups.last_topic(request.memory)
+    goes_on = topic is not None and topic.tool == "build_route" and follow_ups.asks_nothing_itself(kinds)
+    between_ends = goes_on or bool(lowers & {"из", "от"} and lowers & {"в", "на"}) and not kinds & {*_HEADS}
     return read_clause(
         clause.text,
         as_plan=is_plan_clause(clause.text, plan_known=plan_spoken),

@@ -60,6 +60,17 @@ def not_understood(part: str, whole: str) -> Text:
     )
 
 
+def what_about(place: str) -> Text:
+    """A place alone: what is wanted to know about it."""
+    quote = _quoted(place)
+    return Text(
+        f"What about {quote}? I can tell the weather there, the airport's details, the airports nearby, or build a "
+        f"route.",
+        f"Что именно узнать: {quote}? Могу сообщить погоду, сведения об аэропорте, найти аэропорты рядом или построить "
+        f"маршрут.",
+    )
+
+
 def current_weather_only(part: str) -> Text:
     """Weather was asked for another time."""
     quote = _quoted(part)

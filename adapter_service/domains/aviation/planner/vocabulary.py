@@ -106,7 +106,7 @@ WORDS: Final[dict[Cat, str]] = {
     """,
     Cat.NAMED: """
         named called name =code coded
-        названием именем называется называющийся =кодом =имени под-названием
+        названием именем называется называющийся =кодом =коду =имени под-названием
     """,
     Cat.NEAREST: """
         nearest closest =nearer =closer
@@ -123,7 +123,7 @@ WORDS: Final[dict[Cat, str]] = {
         =из =с =со =от =изо =ото
     """,
     Cat.TO: """
-        =to =towards =toward =into =onto =bound
+        =to =towards =toward =into =onto =bound =arriving
         =до =к =ко
     """,
     Cat.AT: """
@@ -219,6 +219,7 @@ WORDS: Final[dict[Cat, str]] = {
         =some =the =a =an =is =are =be =was =it's =its =what =what's =whats =which =how =how's =hows =who =when =that's
         =there's =there-is =do =does =did =have =has =having =s =so =well =ok =okay =hey =dear =quick =quickly =actually
         =really =maybe =perhaps =also =again =too =as =if =possible =any =latest =current =good =going =up =out =for-me
+        =gimme =lemme
         =ahead =go =try =take =help =by =with =using =hmm =um =uh =er =am =this =that =exact =exactly =look =looks
         =looking =lies =located =situated =one =straight =direct =shortest =line =great =circle =flying =lookup =away
         =off =kind =sort-of =all =available =there =thanks =thank =it =them =their =your =very =much =many =bit
@@ -249,7 +250,7 @@ WORDS: Final[dict[Cat, str]] = {
         =самолете =воздуху =по-прямой =прямому =придется =стоит-ли =бывает =обычно =действительно =вообще-то =собственно
         =спроси =мира =покажи-ка =скажи-ка =дай-ка =глянь-ка =посмотри-ка =поподробнее =больше =какие-нибудь
         =какой-нибудь =какую-нибудь =имеет =идет =шел =идут =линию =линия =друга =другого =дует =видно
-        =думаю =буквально =случайно =случаем
+        =думаю =буквально =случайно =случаем =скока =скоко =че =чо =то =щас =ща
     """,
     Cat.GENERIC: """
         =the =a =an =city =town =airport =airfield =aerodrome =intl =international

@@ -1,0 +1,178 @@
+"""A domain that breaks never loses an effect, a task or the service (B3, E4, G3; soundness rule timeout_unknown)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapter_service.sdk import Domain, Text, ToolError
+from adapter_service.tool_threads import ThreadPerCall
+from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
+from handrail.common.v1 import approval_pb2, failure_pb2, tool_pb2
+from handrail_rpc.errors import ResourceExhausted
+from tests.fakes.adapter_harness import Driver, Probe, refusal, running_probe
+
+SECONDS = 20
+
+
+def with_tool(name: str, **changes: Any) -> Callable[[Domain], Domain]:
+    """The probe domain with one tool declared otherwise."""
+
+    def adapt(domain: Domain) -> Domain:
+        return replace(domain, tools=tuple(replace(t, **changes) if t.name == name else t for t in domain.tools))
+
+    return adapt
+
+
+async def approved_ring(probe: Probe) -> tuple[Driver, tool_pb2.ToolCall]:
+    driver = await probe.open()
+    await driver.say("ring 2")
+    await driver.resolve(approval_pb2.VERDICT_APPROVE)
+    return driver, driver.last.call_tool.calls[0]
+
+
+@pytest.mark.parametrize("error", [StopIteration(), SystemExit(3), KeyError("x")])
+async def test_whatever_a_tool_raises_ends_the_call_and_not_the_process(tmp_path: Path, error: BaseException) -> None:
+    def breaking() -> dict[str, Any]:
+        raise error
+
+    async with running_probe(tmp_path, adapt=with_tool("fail", function=breaking)) as probe:
+        driver = await probe.open()
+        await driver.say("fail")
+        outcome = await asyncio.wait_for(driver.execute(driver.last.call_tool.calls[0]), SECONDS)
+        assert (outcome.outcome, outcome.failure.code) == (tool_pb2.OUTCOME_FAILED, "tool_failed")
+
+
+async def test_an_asynchronous_tool_that_exits_does_not_end_the_process(tmp_path: Path) -> None:
+    async def leaving() -> dict[str, Any]:
+        raise SystemExit(3)
+
+    async with running_probe(tmp_path, adapt=with_tool("fail", function=leaving)) as probe:
+        driver = await probe.open()
+        await driver.say("fail")
+        outcome = await asyncio.wait_for(driver.execute(driver.last.call_tool.calls[0]), SECONDS)
+        assert (outcome.outcome, outcome.failure.code) == (tool_pb2.OUTCOME_FAILED, "tool_failed")
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), RuntimeError("broke off")])
+async def test_a_change_that_breaks_off_is_unknown_unless_the_tool_itself_reports_a_failure(
+    tmp_path: Path, error: Exception
+) -> None:
+    def ring(count: int) -> dict[str, Any]:
+        raise error
+
+    async with running_probe(tmp_path, adapt=with_tool("ring", function=ring)) as probe:
+        driver, call = await approved_ring(probe)
+        outcome = await driver.execute(call)
+        assert (outcome.outcome, outcome.failure.code) == (tool_pb2.OUTCOME_UNKNOWN, "tool_outcome_unknown")
+        assert (outcome.failure.source_code, outcome.failure.progress) == ("tool_failed", failure_pb2.PROGRESS_UNKNOWN)
+
+
+async def test_a_failure_that_a_change_reports_itself_is_a_failure(tmp_path: Path) -> None:
+    def ring(count: int) -> dict[str, Any]:
+        raise ToolError("tool_failed", Text("The bell is broken.", "Колокол сломан."))
+
+    async with running_probe(tmp_path, adapt=with_tool("ring", function=ring)) as probe:
+        driver, call = await approved_ring(probe)
+        assert (await driver.execute(call)).outcome == tool_pb2.OUTCOME_FAILED
+
+
+async def test_an_attempt_that_was_taken_over_records_no_failure(tmp_path: Path) -> None:
+    inside, release = threading.Event(), threading.Event()
+
+    def ring(count: int) -> dict[str, Any]:
+        inside.set()
+        release.wait(SECONDS)
+        raise ToolError("tool_failed", Text("The bell is broken.", "Колокол сломан."))
+
+    async with running_probe(tmp_path, adapt=with_tool("ring", function=ring)) as probe:
+        driver, call = await approved_ring(probe)
+        running = asyncio.create_task(driver.execute(call))
+        assert await asyncio.to_thread(inside.wait, SECONDS)
+        probe.sql("UPDATE executions SET owner = 'another process', attempt = 2")
+        release.set()
+        assert (await asyncio.wait_for(refusal(running), SECONDS)).reason == "ATTEMPT_RUNNING"
+        assert probe.sql("SELECT state, attempt FROM executions") == [("claimed", 2)]
+
+
+async def test_a_validator_without_findings_list_fails_at_once(tmp_path: Path) -> None:
+    def check_note(note: dict[str, Any]) -> Any:
+        return None
+
+    async with running_probe(tmp_path, adapt=with_tool("check_note", function=check_note)) as probe:
+        driver = await probe.open()
+        await driver.say("write memo at 1 then check")
+        failure = (await driver.run()).fail.failure
+        assert (failure.code, failure.source_code) == ("tool_failed", "result_unreadable")
+
+
+async def test_a_callback_that_breaks_after_an_effect_does_not_say_that_nothing_happened(tmp_path: Path) -> None:
+    def cites(_result: Any) -> Any:
+        raise LookupError
+
+    async with running_probe(tmp_path, adapt=with_tool("ring", cites=cites)) as probe:
+        driver, call = await approved_ring(probe)
+        outcome = await driver.execute(call)
+        assert outcome.outcome == tool_pb2.OUTCOME_SUCCEEDED
+        failure = (await driver.finish(outcome)).fail.failure
+        assert (failure.code, failure.source_code) == ("plan_invalid", "domain_error")
+        assert failure.progress == failure_pb2.PROGRESS_PARTIAL
+        assert "nothing" not in failure.explanation
+
+
+async def test_of_two_calls_that_can_be_mended_none_is_forgotten(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("fetch -1 then fetch -2 then look Berlin")
+    assert len(driver.last.call_tool.calls) == 3
+    await driver.run()
+    await driver.reply("1")
+    await driver.run()
+    assert driver.last.ask.prompt.question == "The number must not be negative. Which number?"
+    await driver.reply("2")
+    answer = (await driver.run()).complete.answer
+    assert answer.text == "Number 1.\n\nNumber 2.\n\nBER is Berlin."
+    assert not answer.partial
+
+
+async def test_nothing_is_asked_for_a_request_that_fails_anyway(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("fetch -1 then fail then look Berlin")
+    failure = (await driver.run()).fail.failure
+    assert (failure.source_code, failure.progress) == ("source_down", failure_pb2.PROGRESS_PARTIAL)
+
+
+async def test_an_effect_is_recorded_although_no_thread_is_free_for_its_result(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, call = await approved_ring(probe)
+    run, refused = ThreadPerCall.run, []
+
+    async def short_of_threads(self: ThreadPerCall, function: Callable[[], Any]) -> Any:
+        if probe.world.effects and len(refused) < 2:
+            refused.append(True)
+            raise ResourceExhausted("all threads are busy", reason="TOOL_THREADS_EXHAUSTED")
+        return await run(self, function)
+
+    monkeypatch.setattr(ThreadPerCall, "run", short_of_threads)
+    assert (await driver.execute(call)).outcome == tool_pb2.OUTCOME_SUCCEEDED
+    assert len(refused) == 2
+
+
+async def test_a_session_is_explained_although_its_tool_is_gone(tmp_path: Path) -> None:
+    async with running_probe(tmp_path) as before:
+        driver = await before.open()
+        await driver.say("look London")
+
+    def without_look(domain: Domain) -> Domain:
+        tools = tuple(tool for tool in domain.tools if tool.name != "look")
+        return replace(domain, tools=tools, claims=tuple(c for c in domain.claims if c.tool != "look"))
+
+    async with running_probe(tmp_path, adapt=without_look) as after:
+        request = pb2.GetSessionRequest(domain_session_id=driver.session_id, caller=driver.principal())
+        assert [task.tool for task in (await after.stub.GetSession(request)).session.plan.tasks] == ["look"]
