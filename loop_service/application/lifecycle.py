@@ -14,7 +14,6 @@ from loop_service.domain.conversation import Conversation, Message
 from loop_service.domain.events import (
     NAMES,
     ApprovalResolved,
-    MessageAccepted,
     Payload,
     RunStarted,
     Superseded,
@@ -169,7 +168,6 @@ def _move_inbox(work: Work, old: Interaction, message_ids: list[str]) -> None:
         message = take_from_inbox(work, message_id, of=old)
         work.tx.steps.push_inbox(work.interaction.interaction_id, message_id, message.position)
         work.tx.messages.assign(message_id, work.interaction.interaction_id, "")
-        work.emit(MessageAccepted(message_id))
 
 
 def take_from_inbox(work: Work, message_id: str, *, of: Interaction | None = None) -> Message:

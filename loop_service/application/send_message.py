@@ -139,6 +139,8 @@ class SendMessage:
         run = tx.runs.find(interaction.active_run_id) if interaction.active_run_id else None
         work = Work(tx, self._env, conversation, interaction, run, now)
         if clarification is None and is_stop_command(message.text):
+            if run is not None:
+                work.emit(MessageAccepted(message.message_id))
             request_stop(
                 work,
                 StopKind.CANCEL,

@@ -42,6 +42,8 @@ def decode_token(scope: str, token: str, shape: tuple[type, ...]) -> list[int | 
             raise ValueError("of another shape")
         if any(isinstance(value, int) and not 0 <= value <= _MOST_NUMBER for value in position):
             raise ValueError("no position")
+        if any(isinstance(value, str) and not value.isascii() for value in position):
+            raise ValueError("no id of ours")
     except (ValueError, binascii.Error) as error:
         raise InvalidArgument.field(
             "page_token", "must be empty or the next_page_token of this same list", reason="PAGE_TOKEN_INVALID"

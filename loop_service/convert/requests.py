@@ -6,12 +6,14 @@ Every refusal names the field and the accepted form. Called by the servicers.
 from __future__ import annotations
 
 import re
+from datetime import UTC
 
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message as ProtoMessage
 
 from handrail.common.v1 import approval_pb2, fact_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
-from handrail_rpc.digest import NotCanonical, normalise_text, sha256_hex
+from handrail_rpc.digest import NotCanonical, canonical_json, normalise_text, sha256_hex
 from handrail_rpc.errors import FieldViolation, InvalidArgument
 from loop_service.application.cancel_interaction import Cancellation
 from loop_service.application.create_conversation import NewConversation
@@ -60,7 +62,9 @@ class Checks:
         except NotCanonical:
             self.wrong(field, "must be well-formed Unicode text")
             return ""
-        if len(normal) > most:
+        if "\0" in normal:
+            self.wrong(field, "must not contain the character NUL")
+        elif len(normal) > most:
             self.wrong(field, f"must be at most {most} characters, not {len(normal)}")
         elif required and not normal.strip():
             self.wrong(field, f"must be 1 to {most} characters and not only white space")
@@ -86,6 +90,8 @@ def new_conversation(request: pb.CreateConversationRequest) -> NewConversation:
     labels: dict[str, str] = {}
     for key, value in request.labels.items():
         name = checks.text("labels", key, limits.MOST_LABEL_CHARACTERS, required=True)
+        if name in labels:
+            checks.wrong("labels", "must not have two keys that Unicode normalisation (NFC) makes the same")
         labels[name] = checks.text("labels", value, limits.MOST_LABEL_CHARACTERS)
     checks.finish()
     return NewConversation(request_id, body_sha256(request), request.domain, title, labels)
@@ -158,6 +164,23 @@ def _check_fact(field: str, fact: fact_pb2.Fact, checks: Checks) -> None:
         checks.wrong(field, f"must be at most {limits.MOST_FACT_BYTES} bytes")
     elif fact.name == "position":
         _check_position(field, fact, checks)
+    else:
+        _check_canonical(field, fact, checks)
+    if fact.HasField("observed_time"):
+        try:
+            fact.observed_time.ToDatetime(UTC)
+        except ValueError:
+            checks.wrong(f"{field}.observed_time", "must be within the years 1 to 9999")
+
+
+def _check_canonical(field: str, fact: fact_pb2.Fact, checks: Checks) -> None:
+    """A value without a canonical form would be refused by the Adapter, after the message was accepted."""
+    try:
+        canonical_json(MessageToDict(fact.value))
+    except NotCanonical as error:
+        checks.wrong(f"{field}.value", str(error))
+    except ValueError:
+        checks.wrong(f"{field}.value", "must not contain NaN or an infinity")
 
 
 def _check_position(field: str, fact: fact_pb2.Fact, checks: Checks) -> None:

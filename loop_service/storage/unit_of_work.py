@@ -54,8 +54,14 @@ class SqlUnitOfWork:
         """Shielded: a canceled caller stops neither the commit nor what follows it."""
         task = asyncio.ensure_future(self._write(unit))
         self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
+        task.add_done_callback(self._written)
         return await asyncio.shield(task)
+
+    def _written(self, task: asyncio.Task[Any]) -> None:
+        self._writing.discard(task)
+        if not task.cancelled():
+            # Nobody else may ask: a refusal of a unit whose caller was canceled is no news.
+            task.exception()
 
     async def _write(self, unit: Callable[[Transaction], T]) -> T:
         def run(connection: Connection) -> tuple[T, list[StoredEvent], bool]:

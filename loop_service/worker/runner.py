@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from handrail_rpc import telemetry
-from handrail_rpc.context import Caller, call_context
+from handrail_rpc.context import Caller, call_context, is_request_id, new_request_id
 from handrail_rpc.errors import Aborted, Unavailable
 from handrail_rpc.logging import get_logger, log_context
 from loop_service.application.advance import Advance
@@ -133,8 +133,10 @@ class Runner:
             "handrail.conversation_id": context.conversation_id,
             "handrail.interaction_id": context.interaction_id,
         }
+        # A client's request_id may be any text; not every text can travel as metadata.
+        request_id = context.request_id if is_request_id(context.request_id) else new_request_id()
         with (
-            call_context(request_id=context.request_id, caller=caller, traceparent=context.traceparent),
+            call_context(request_id=request_id, caller=caller, traceparent=context.traceparent),
             log_context(
                 conversation_id=context.conversation_id,
                 run_id=context.run_id,

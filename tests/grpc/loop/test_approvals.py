@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import approval_pb2, decision_pb2, failure_pb2, tool_pb2
 from handrail.loop.v1 import event_pb2, interaction_state_pb2
@@ -142,6 +144,20 @@ async def test_rejection_ends_canceled_with_its_code(tmp_path: Path) -> None:
         assert driver.adapter.executions == 0
         # The fence comes before the ending is told.
         assert len(driver.adapter.cancel_requests) == 1
+        check_runs(await driver.events(conversation_id))
+
+
+@pytest.mark.parametrize("request_id", ["заявка №1", "with a space", "line\nbreak"])
+async def test_any_text_is_a_request_id(tmp_path: Path, request_id: str) -> None:
+    """It need not be able to travel as metadata: the run's own calls carry one that can."""
+    async with running_loop(tmp_path, filing) as driver:
+        conversation_id, approval = await open_approval(driver)
+        done = await driver.resolve(approval, APPROVE, request_id=request_id)
+        assert names(done)[-1] == "completed"
+        assert {e.request_id for e in done} == {request_id}
+        again = await driver.resolve(approval, APPROVE, request_id=request_id)
+        assert [e.sequence for e in again] == [e.sequence for e in done]
+        assert driver.adapter.executions == 1
         check_runs(await driver.events(conversation_id))
 
 

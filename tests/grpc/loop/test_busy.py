@@ -25,6 +25,14 @@ def tool_then_ask(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
             return call(f"call_{request.interaction_id}")
 
 
+def tool_then_complete(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+    if request.observation.WhichOneof("kind") == "tool_finished":
+        return complete("done")
+    if request.observation.user_message.text == "start":
+        return call(f"call_{request.interaction_id}")
+    return complete(f"answer to {request.observation.user_message.text}")
+
+
 async def test_drain_first_a_queued_message_goes_on_instead_of_the_question(tmp_path: Path) -> None:
     async with running_loop(tmp_path, tool_then_ask) as driver:
         gate = driver.adapter.hold("tool")
@@ -67,6 +75,36 @@ async def test_a_message_queued_behind_an_ending_opens_the_successor(tmp_path: P
         stored = await driver.events(conversation_id)
         check_runs(stored)
         assert len({e.interaction_id for e in stored}) == 3
+
+
+async def test_a_queued_message_is_announced_once(tmp_path: Path) -> None:
+    async with running_loop(tmp_path, tool_then_complete) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        sent = [asyncio.ensure_future(driver.send(conversation_id, "start"))]
+        await driver.adapter.until_arrived("tool")
+        for count, text in enumerate(("one", "two", "three"), start=1):
+            sent.append(asyncio.ensure_future(driver.send(conversation_id, text)))
+            await driver.until(partial(_has, driver, conversation_id, "message_accepted", count))
+        gate.set()
+        await asyncio.gather(*sent)
+        assert names(await driver.events(conversation_id)).count("message_accepted") == 3
+
+
+async def test_a_stop_command_while_busy_is_announced_to_watchers(tmp_path: Path) -> None:
+    async with running_loop(tmp_path, tool_then_ask) as driver:
+        gate = driver.adapter.hold("tool")
+        conversation_id = await driver.create()
+        first = asyncio.ensure_future(driver.send(conversation_id, "start"))
+        await driver.adapter.until_arrived("tool")
+        stopping = asyncio.ensure_future(driver.send(conversation_id, "cancel"))
+        await driver.until(lambda: _has(driver, conversation_id, "message_accepted"))
+        gate.set()
+        assert names(await first)[-1] == "canceled"
+        assert names(await stopping)[-1] == "canceled"
+        listed = await driver.stub.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
+        (stop,) = [m.message_id for m in listed.messages if m.text == "cancel"]
+        assert last(await driver.events(conversation_id), "message_accepted").message_id == stop
 
 
 async def test_unclear_input_brings_the_held_back_question(tmp_path: Path) -> None:

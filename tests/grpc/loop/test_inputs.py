@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import decision_pb2, fact_pb2
@@ -37,6 +39,9 @@ def fact(name: str = "position", source: int = fact_pb2.SOURCE_DEVICE, **value: 
     return fact_pb2.Fact(name=name, value=struct, source=source, scope="session")  # type: ignore[arg-type]
 
 
+_FAR_FUTURE = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER, observed_time=Timestamp(seconds=400_000_000_000))
+
+
 async def test_request_in_tx_same_request_replays_its_run(tmp_path: Path) -> None:
     async with running_loop(tmp_path, answering) as driver:
         conversation_id = await driver.create()
@@ -63,6 +68,7 @@ async def test_same_request_id_of_another_principal_is_another_request(tmp_path:
         ({"text": ""}, "text"),
         ({"text": "   "}, "text"),
         ({"text": "x" * 8001}, "text"),
+        ({"text": "a\0b"}, "text"),
         ({"request_id": ""}, "request_id"),
         ({"conversation_id": ""}, "conversation_id"),
         ({"facts": [fact(lat=1.0, lon=2.0)] * 33}, "facts"),
@@ -70,6 +76,12 @@ async def test_same_request_id_of_another_principal_is_another_request(tmp_path:
         ({"facts": [fact(lat=9.0, lon=-180.5)]}, "facts[0].value.lon"),
         ({"facts": [fact(lat="north", lon=1.0)]}, "facts[0].value.lat"),
         ({"facts": [fact(source=fact_pb2.SOURCE_UNSPECIFIED, lat=1.0, lon=1.0)]}, "facts[0].source"),
+        ({"facts": [fact(name="cost", amount=math.nan)]}, "facts[0].value"),
+        ({"facts": [fact(name="cost", amount=2.0**60)]}, "facts[0].value"),
+        (
+            {"facts": [_FAR_FUTURE]},
+            "facts[0].observed_time",
+        ),
         ({"text": "", "reply": pb.Reply(selected_candidate_id="c1")}, "reply.clarification_id"),
     ],
 )
@@ -88,6 +100,8 @@ async def test_limits_are_named(tmp_path: Path) -> None:
     async with running_loop(tmp_path, answering) as driver:
         too_long = await refused(driver.create(title="t" * 201), "INVALID_ARGUMENT")
         assert "200" in too_long.message
+        same = {"\u00e9": "1", "e\u0301": "2"}
+        assert "normalisation" in (await refused(driver.create(labels=same), "INVALID_ARGUMENT")).message
         labels = {f"k{i}": "v" for i in range(17)}
         assert "16" in (await refused(driver.create(labels=labels), "INVALID_ARGUMENT")).message
         assert "test" in (await refused(driver.create(domain="nowhere"), "INVALID_ARGUMENT")).message

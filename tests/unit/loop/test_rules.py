@@ -145,6 +145,12 @@ def test_a_page_token_with_a_number_that_is_no_position_is_refused(number: int) 
         paging.decode_token("List", paging.encode_token("List", [number]), (int,))
 
 
+def test_a_page_token_with_text_that_is_no_id_is_refused() -> None:
+    """A lone surrogate would reach the database's driver."""
+    with pytest.raises(InvalidArgument):
+        paging.decode_token("List", paging.encode_token("List", ["\ud800"]), (str,))
+
+
 def test_a_page_token_belongs_to_its_list() -> None:
     token = paging.encode_token("ListMessages/conv_1", [7])
     assert paging.decode_token("ListMessages/conv_1", token, (int,)) == [7]
