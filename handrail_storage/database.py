@@ -29,18 +29,17 @@ __all__ = ["Database", "WriteStats"]
 class Database:
     """An open database of this process alone. Raises StartRefused if another process has it, or for a wrong URL.
 
-    `readers` is the number of reading connections (2 to 4); `on_commit(units, seconds)` is called in the writer's
-    thread after each commit.
+    `readers` is the number of reading connections (2 to 4).
     """
 
-    def __init__(self, url: str, *, readers: int = 2, on_commit: Callable[[int, float], None] | None = None) -> None:
+    def __init__(self, url: str, *, readers: int = 2) -> None:
         self.path = database_path(url)
         self._lock = ProcessLock(self.path)
         try:
             with translated():
                 self._writer_engine = writer_engine(self.path)
                 self._reader_engine = reader_engine(self.path)
-                self._writer = Writer(self._writer_engine, on_commit)
+                self._writer = Writer(self._writer_engine)
         except BaseException:
             self._lock.release()
             raise

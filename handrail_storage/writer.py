@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
@@ -41,7 +41,6 @@ class WriteStats:
     units: int = 0
     commits: int = 0
     failed_units: int = 0
-    commit_seconds: float = field(default=0.0, repr=False)
 
 
 class UnitMisuse(RuntimeError):
@@ -49,12 +48,11 @@ class UnitMisuse(RuntimeError):
 
 
 class Writer:
-    """Owns the writing connection. `on_commit(units, seconds)` is called in the writer's thread after each commit."""
+    """Owns the writing connection."""
 
-    def __init__(self, engine: Engine, on_commit: Callable[[int, float], None] | None = None) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.stats = WriteStats()
         self._engine = engine
-        self._on_commit = on_commit
         self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
         self._closing = False
         self._gate = threading.Lock()
@@ -103,9 +101,11 @@ class Writer:
         self._connection.close()
 
     def _run_group(self, group: list[_Unit]) -> None:
-        started = time.perf_counter()
         self._committing = False
         try:
+            if self._connection.closed:
+                # The last fault closed it, and there was no opening another at that moment.
+                self._connection = self._engine.connect()
             root = self._connection.begin()
             try:
                 for unit in group:
@@ -123,27 +123,23 @@ class Writer:
         self.stats.failed_units += failed
         if failed == len(group):
             return
-        seconds = time.perf_counter() - started
         self.stats.units += len(group) - failed
         self.stats.commits += 1
-        self.stats.commit_seconds += seconds
-        if self._on_commit is not None:
-            self._on_commit(len(group) - failed, seconds)
 
     def _run_unit(self, unit: _Unit, root: RootTransaction) -> None:
         driver = self._driver()
         driver.execute("SAVEPOINT unit")
         try:
             unit.result = unit.context.run(unit.run, self._connection)
-            nested = self._connection.get_nested_transaction()
-            if nested is not None:
-                nested.rollback()
-                raise UnitMisuse("a unit of work left a nested transaction open")
         except BaseException as error:  # noqa: BLE001 - handed to the unit's caller
             unit.error = translate(error)
         if self._connection.get_transaction() is not root or not root.is_active or not driver.in_transaction:
             # Either the unit committed or rolled back by itself, or SQLite gave the whole transaction up (disk full).
             raise unit.error or UnitMisuse("a unit of work must not commit or roll back; raise to undo it")
+        while (nested := self._connection.get_nested_transaction()) is not None:
+            # Left open, also by a unit that failed, it would meet the next unit's statements.
+            nested.rollback()
+            unit.error = unit.error or UnitMisuse("a unit of work left a nested transaction open")
         if unit.error is not None:
             driver.execute("ROLLBACK TO unit")
         driver.execute("RELEASE unit")
@@ -176,8 +172,8 @@ def _resolve(group: list[_Unit]) -> None:
     for unit in group:
         by_loop.setdefault(unit.loop, []).append(unit)
     for loop, units in by_loop.items():
-        # A closed loop has nobody left to tell; what was committed stays committed.
-        if not loop.is_closed():
+        # A closed loop has nobody left to tell (and may close at this very moment); what was committed stays committed.
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(_settle, units)
 
 

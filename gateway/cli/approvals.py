@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from gateway.cli.client import HandrailClient
 from gateway.cli.conversing import Turn, digest_is_of_what_is_shown, show
@@ -17,6 +18,9 @@ from handrail.loop.v1.event_pb2 import PolicyBlocked
 from handrail.loop.v1.workflow_loop_service_pb2 import PendingItem
 from handrail_rpc.errors import NotFound
 
+_COLUMNS = ("kind", "id", "conversation", "what", "role", "expires", "since")
+_WIDEST = max(len(name) for name in _COLUMNS)
+_UNBOUNDED = 100_000
 _REFUSING_CODES = frozenset({"approval_stale", "approval_expired"})
 _VERDICT_WORDS = {
     Verdict.VERDICT_APPROVE: "approve",
@@ -31,24 +35,37 @@ async def show_inbox(console: Console, client: HandrailClient) -> int:
     if not items:
         console.print("nothing waits for you", style="dim")
         return EXIT_OK
-    table = Table("kind", "id", "conversation", "what", "role", "expires", "since", box=None, pad_edge=False)
-    for item in items:
-        table.add_row(*_row(item))
-    console.print(table)
+    rows = [_row(item) for item in items]
+    table = Table(*_COLUMNS, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    if console.measure(table, options=console.options.update(width=_UNBOUNDED)).maximum <= console.width:
+        console.print(table)
+    else:
+        # A table cut to a narrow terminal would cut the ids, and `approve` needs one whole.
+        for row in rows:
+            for name, value in zip(_COLUMNS, row, strict=True):
+                if value:
+                    console.print(Text.assemble((f"{name:<{_WIDEST}}  ", "dim"), value))
+            console.print()
     console.print("handrail approve <approval id>, or handrail chat --conversation <conversation>", style="dim")
     return EXIT_OK
 
 
 def _row(item: PendingItem) -> tuple[str, ...]:
+    return tuple(one_line(cell) for cell in _cells(item))
+
+
+def _cells(item: PendingItem) -> tuple[str, ...]:
     since = _age(item.create_time.ToDatetime(UTC))
     if item.WhichOneof("item") == "approval":
         approval = item.approval
         expires = approval.expire_time.ToJsonString() if approval.HasField("expire_time") else ""
-        what = f"{one_line(approval.title)} (digest {approval.snapshot_digest[:12]}…)"
+        what = f"{approval.title} (digest {approval.snapshot_digest[:12]}…)"
         return ("approval", approval.approval_id, item.conversation_id, what, approval.required_role, expires, since)
     question = item.clarification
     expires = question.expire_time.ToJsonString() if question.HasField("expire_time") else ""
-    what = one_line(question.prompt.question)
+    what = question.prompt.question
     return ("question", question.clarification_id, item.conversation_id, what, "", expires, since)
 
 

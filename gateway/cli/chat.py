@@ -127,9 +127,11 @@ class Chat:
             f"conversation {conversation.conversation_id} in {conversation.domain}. {HELP}", style="dim"
         )
         if conversation.active_interaction_id:
-            await self._show_open(client, await client.interaction(conversation.active_interaction_id))
+            # The cursor is older than the state: an ending that falls in between is still to come after it.
+            interaction = await client.interaction(conversation.active_interaction_id)
+            await self._show_open(client, interaction, conversation.last_sequence)
 
-    async def _show_open(self, client: HandrailClient, interaction: Interaction) -> None:
+    async def _show_open(self, client: HandrailClient, interaction: Interaction, after_sequence: int) -> None:
         self._remember(interaction)
         if self._question is not None:
             self._print(prompt_lines(self._question.prompt))
@@ -137,10 +139,7 @@ class Chat:
             self._print(approval_lines(self._approval))
         elif interaction.state in _ACTIVE:
             self._console.print(f"  {state_word(interaction.state)}; its events follow", style="dim")
-            conversation = await client.conversation(self._conversation_id)
-            await self._follow(
-                _until_ending(client.watch(self._conversation_id, conversation.last_sequence, follow=True))
-            )
+            await self._follow(_until_ending(client.watch(self._conversation_id, after_sequence, follow=True)))
 
     async def _look_again(self, client: HandrailClient) -> None:
         """Read what is open now, without printing it twice; a server that is away leaves things as they were."""

@@ -17,7 +17,7 @@ from handrail.common.v1.prompt_pb2 import Prompt
 from handrail.common.v1.tool_pb2 import Outcome
 from handrail.loop.v1 import event_pb2 as events
 from handrail.loop.v1.interaction_state_pb2 import InteractionState
-from handrail_rpc.digest import SNAPSHOT_FIELDS, snapshot_fields_from_proto
+from handrail_rpc.digest import SNAPSHOT_FIELDS, NotCanonical, snapshot_fields_from_proto
 
 # Kinds that only matter to someone who follows the protocol; shown with --verbose.
 QUIET_KINDS = frozenset({"run_started", "message_accepted", "status_changed", "content_delta", "live", "tool_progress"})
@@ -126,12 +126,17 @@ def approval_lines(approval: events.ApprovalRequired) -> list[Text]:
         for line in approval.input_preview.splitlines()
         if line.strip()
     ]
-    fields = snapshot_fields_from_proto(approval.snapshot)
     width = max(len(name) for name in SNAPSHOT_FIELDS)
+    try:
+        fields = snapshot_fields_from_proto(approval.snapshot)
+    except NotCanonical as error:
+        lines.append(Text(f"      the snapshot has no digest ({error}); it cannot be approved from here", "bold red"))
+        return lines
     for name in SNAPSHOT_FIELDS:
         if fields[name]:
             lines.append(Text.assemble((f"      {name:<{width}}  ", "dim"), one_line(fields[name])))
-    lines.append(Text.assemble((f"      {'snapshot_digest':<{width}}  ", "dim"), (approval.snapshot_digest, "bold")))
+    digest = one_line(approval.snapshot_digest)
+    lines.append(Text.assemble((f"      {'snapshot_digest':<{width}}  ", "dim"), (digest, "bold")))
     return lines
 
 
@@ -144,7 +149,9 @@ def answer_lines(answer: Answer) -> list[Text]:
     lines += [Text.assemble(("    limitation: ", "yellow"), one_line(each)) for each in answer.limitations]
     lines += [
         Text(
-            f"    artifact {one_line(each.title)} ({each.media_type}, {each.artifact_id} version {each.version})", "dim"
+            f"    artifact {one_line(each.title)} "
+            f"({one_line(each.media_type)}, {one_line(each.artifact_id)} version {each.version})",
+            "dim",
         )
         for each in answer.artifacts
     ]
@@ -154,13 +161,13 @@ def answer_lines(answer: Answer) -> list[Text]:
 
 
 def _run_started(event: events.RunStarted) -> list[Text]:
-    source = event.approval_id or event.message_id
-    resumed = f", resumes {event.resumed_run_id}" if event.resumed_run_id else ""
+    source = one_line(event.approval_id or event.message_id)
+    resumed = f", resumes {one_line(event.resumed_run_id)}" if event.resumed_run_id else ""
     return [Text(f"  · run started for {source}{resumed}", "dim")]
 
 
 def _message_accepted(event: events.MessageAccepted) -> list[Text]:
-    return [Text(f"  · message {event.message_id} joined the run", "dim")]
+    return [Text(f"  · message {one_line(event.message_id)} joined the run", "dim")]
 
 
 def _status_changed(event: events.StatusChanged) -> list[Text]:
@@ -173,7 +180,9 @@ def _decision_made(event: events.DecisionMade) -> list[Text]:
     if event.action_id:
         by = enum_word(events.ChosenBy.Name(event.chosen_by), "CHOSEN_BY_")
         chosen = f" [{one_line(event.action_id)}, chosen by {by}]"
-    summary = f": {one_line(event.summary)}" if event.summary else ""
+    # The summary of an ask is its question, which follows.
+    told = event.summary and event.kind != events.DecisionKind.DECISION_KIND_ASK
+    summary = f": {one_line(event.summary)}" if told else ""
     return [Text(f"  ◇ decision {event.decision_number}: {kind}{chosen}{summary}", "cyan")]
 
 
@@ -193,7 +202,7 @@ def _tool_finished(event: events.ToolFinished) -> list[Text]:
             Text.assemble(
                 ("  ▪ ", "green"),
                 f"{tool}: {shorten(one_line(receipt.summary), _MOST_SUMMARY)}",
-                (f" (receipt {receipt.execution_id})", "dim"),
+                (f" (receipt {one_line(receipt.execution_id)})", "dim"),
             )
         ]
     word = enum_word(Outcome.Name(event.outcome), "OUTCOME_")
@@ -214,7 +223,7 @@ def _clarification_required(event: events.ClarificationRequired) -> list[Text]:
 def _approval_resolved(event: events.ApprovalResolved) -> list[Text]:
     word = enum_word(events.ApprovalOutcome.Name(event.outcome), "APPROVAL_OUTCOME_").replace("_", " ")
     by = f" by {one_line(event.resolved_by)}" if event.resolved_by else ""
-    return [Text.assemble(("  ! ", "magenta"), f"approval {event.approval_id}: {word}{by}")]
+    return [Text.assemble(("  ! ", "magenta"), f"approval {one_line(event.approval_id)}: {word}{by}")]
 
 
 def _policy_blocked(event: events.PolicyBlocked) -> list[Text]:
@@ -256,7 +265,7 @@ def _canceled(event: events.Canceled) -> list[Text]:
 
 def _superseded(event: events.Superseded) -> list[Text]:
     return [
-        Text(f"  ■ superseded by {event.by_interaction_id} {one_line(event.reason)}", "yellow"),
+        Text(f"  ■ superseded by {one_line(event.by_interaction_id)} {one_line(event.reason)}", "yellow"),
         *confirmed_step_lines(event.confirmed_steps),
     ]
 

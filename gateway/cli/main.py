@@ -6,9 +6,11 @@ Each command parses, calls one module (up, demo, chat, approvals) and turns what
 from __future__ import annotations
 
 import asyncio
+import io
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -21,8 +23,16 @@ from gateway.cli.conversing import parse_position
 from gateway.cli.demo import play_demo
 from gateway.cli.refusals import EXIT_CODES_HELP, EXIT_INTERRUPTED, exit_code_of, refusal_line
 from handrail.common.v1.approval_pb2 import Verdict
-from handrail_rpc.context import Caller, Locale
-from handrail_rpc.errors import HandrailError
+from handrail_rpc.context import (
+    LANGUAGE_HEADER,
+    PRINCIPAL_HEADER,
+    ROLES_HEADER,
+    TENANT_HEADER,
+    Caller,
+    parse_call,
+)
+from handrail_rpc.errors import HandrailError, InvalidArgument
+from handrail_rpc.settings import parse_target
 
 app = typer.Typer(
     name="handrail",
@@ -34,7 +44,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Address = Annotated[str, typer.Option("--address", envvar="HANDRAIL_ADDRESS", help="host:port of the gateway.")]
+
+def _target(address: str) -> str:
+    try:
+        return parse_target(address)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Address = Annotated[
+    str, typer.Option("--address", envvar="HANDRAIL_ADDRESS", callback=_target, help="host:port of the gateway.")
+]
 Principal = Annotated[str, typer.Option("--principal", help="Who calls (header x-handrail-principal).")]
 Tenant = Annotated[str, typer.Option("--tenant", help="Whose data (header x-handrail-tenant).")]
 Roles = Annotated[str, typer.Option("--roles", help="Comma list (header x-handrail-roles); * is every role.")]
@@ -148,30 +168,50 @@ def approve(
 
 
 def _console() -> Console:
+    """The console of a command. Square brackets and colons in what a server sends are text, not markup or emoji.
+
+    What the terminal's encoding lacks is shown as a question mark; typed bytes that are no text become U+FFFD.
+    """
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     # Wide when not a terminal: a digest or an id broken over two lines cannot be copied or searched for.
-    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
+    width = None if sys.stdout.isatty() else 200
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
 def _caller(principal: str, tenant: str, roles: str, locale: str) -> Caller:
-    language: Locale
-    if locale == "en":
-        language = "en"
-    elif locale == "ru":
-        language = "ru"
-    else:
+    if locale not in ("en", "ru"):
         raise typer.BadParameter("must be en or ru", param_hint="--locale")
-    names = frozenset(part.strip() for part in roles.split(",") if part.strip())
-    return Caller(principal, tenant, names, language)
+    headers = {PRINCIPAL_HEADER: principal, TENANT_HEADER: tenant, ROLES_HEADER: roles, LANGUAGE_HEADER: locale}
+    try:
+        _, caller, _ = parse_call(headers)
+    except InvalidArgument as error:
+        # Refused here: a name outside ASCII could not even be sent.
+        names = ", ".join(f"--{each.field.rpartition('-')[2]}" for each in error.field_violations)
+        raise typer.BadParameter(error.message, param_hint=names) from None
+    return caller
 
 
 def _read_line(prompt: str) -> str:
-    return input(prompt)
+    """One typed line; raises EOFError at the end of the input.
+
+    Ctrl-C interrupts it at once, also within a running event loop, whose own handler would wait for the line.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        return input(prompt)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return input(prompt)
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _confirm(question: str) -> bool:
     """Ask on the terminal; no answer (end of input) is no."""
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", "д", "да")
+        return _read_line(f"{question} [y/N] ").strip().lower() in ("y", "yes", "д", "да")
     except EOFError:
         return False
 
@@ -194,11 +234,16 @@ def _with_client(address: str, caller: Caller, act: Callable[[HandrailClient], C
 
 
 def _uninterrupted(run: Callable[[], int]) -> int:
-    """Run to the exit code. SIGTERM and SIGHUP end it as Ctrl-C does, so that no started process is left behind."""
+    """Run to the exit code. SIGTERM and SIGHUP unwind it (exit code 128 and the signal), so that no started process is
+    left behind; unlike Ctrl-C, which in a chat only stops watching, they always end the command."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, _end)
     try:
         return run()
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted", style="yellow")
         return EXIT_INTERRUPTED
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -27,6 +28,7 @@ STOP_SECONDS = 12.0
 MIGRATE_SECONDS = 60.0
 _POLL_SECONDS = 0.03
 _TAIL_LINES = 25
+_LOWEST_PORT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,33 @@ class ProcessFailed(Exception):
 
 
 def free_loopback_ports(count: int) -> list[int]:
-    """`count` different ports that were free a moment ago, all held open together while they are chosen."""
-    held = [socket.socket() for _ in range(count)]
+    """`count` different ports that were free a moment ago, all held open together while they are chosen.
+
+    They lie below the range from which the system takes the ports of outgoing connections: while a service restarts,
+    a client's own connection could otherwise take its port, or even connect to itself there.
+    """
+    held: list[socket.socket] = []
     try:
-        for each in held:
-            each.bind(("127.0.0.1", 0))
+        while len(held) < count:
+            each = socket.socket()
+            held.append(each)
+            try:
+                each.bind(("127.0.0.1", _LOWEST_PORT + secrets.randbelow(_first_outgoing_port() - _LOWEST_PORT)))
+            except OSError:
+                held.pop().close()
         return [int(each.getsockname()[1]) for each in held]
     finally:
         for each in held:
             each.close()
+
+
+def _first_outgoing_port() -> int:
+    try:
+        lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        lowest = 0
+    # A range widened almost to the bottom leaves no room below it.
+    return lowest if lowest >= _LOWEST_PORT + 1_000 else 32_768
 
 
 def _someone_listens(target: str) -> bool:
@@ -259,7 +279,8 @@ class Stack:
     ) -> None:
         try:
             self.stop()
-        except KeyboardInterrupt:
+        except BaseException:
+            # Interrupted while they drain: nothing that was started is left behind.
             self.kill()
             raise
 

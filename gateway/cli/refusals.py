@@ -1,6 +1,7 @@
 """What the command says and returns when something did not work: one readable line, and the exit codes.
 
-Every command goes through `exit_code_of` and `refusal_line`; the codes are part of the command's contract (README).
+Every command goes through `exit_code_of` and `refusal_line`; the codes are part of the command's contract, and
+`handrail -h` tells them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from handrail_rpc.errors import (
     InvalidArgument,
     NotFound,
     OutOfRange,
+    RemoteFault,
     ResourceExhausted,
     Unavailable,
 )
@@ -27,14 +29,17 @@ EXIT_UNREACHABLE = 3
 EXIT_INTERRUPTED = 130
 
 EXIT_CODES_HELP = (
-    "Exit codes: 0 ok, 1 the run failed, was blocked or did not do what was asked, 2 wrong usage or a refused request, "
-    "3 the gateway (or what is behind it) cannot be reached, 130 interrupted."
+    "Exit codes: 0 ok, 1 the run failed, was blocked or did not do what was asked, or the server failed, 2 wrong usage "
+    "or a refused request, 3 the gateway (or what is behind it) cannot be reached, 130 interrupted, 128 + n ended by "
+    "signal n."
 )
 
 
 def exit_code_of(error: HandrailError) -> int:
-    """EXIT_UNREACHABLE for what is away, else EXIT_REFUSED."""
-    return EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED
+    """EXIT_UNREACHABLE for what is away, EXIT_FAILED for a fault of the server, else EXIT_REFUSED."""
+    if isinstance(error, Unavailable):
+        return EXIT_UNREACHABLE
+    return EXIT_FAILED if isinstance(error, RemoteFault) else EXIT_REFUSED
 
 
 def refusal_line(error: HandrailError, address: str = "") -> Text:
@@ -53,7 +58,7 @@ def refusal_line(error: HandrailError, address: str = "") -> Text:
             (" — start it with `handrail up`, or name another with --address", "yellow"),
         )
     line = Text.assemble(
-        ("refused ", "bold red"),
+        ("failed " if isinstance(error, RemoteFault) else "refused ", "bold red"),
         (f"{code_name(error)} {error.reason}: ", "red"),
         one_line(error.message) or "no text was given",
     )
@@ -77,7 +82,7 @@ def _what_helps(error: HandrailError) -> str:
     if isinstance(error, Unavailable | ResourceExhausted) and error.retry_after is not None:
         return f"try again in {error.retry_after.total_seconds():g} s"
     if isinstance(error, Unavailable):
-        return "try again; the same request is safe to repeat"
+        return "try again"
     if isinstance(error, Aborted):
         return "read the current state and try again"
     if isinstance(error, NotFound) and error.reason.startswith("APPROVAL"):

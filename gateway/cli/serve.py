@@ -99,7 +99,10 @@ def _greet(console: Console, stack: Stack) -> None:
 
 
 def _stop(console: Console, stack: Stack) -> None:
-    """Drain all three; a second Ctrl-C kills what still drains."""
+    """Drain all three; a second Ctrl-C or SIGTERM kills what still drains."""
+    # A closing terminal hangs up more than once (its shell does too): none may end the drain halfway.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         # A terminal that was closed cannot be written to; the services are stopped all the same.
         with suppress(OSError):

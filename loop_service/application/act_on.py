@@ -230,6 +230,11 @@ def _request_approval(work: Work, decision: Decision, outcome: RequestApproval) 
         if current is not None and current.digest == outcome.digest:
             announce_again(work, current)
             return
+    # What is approved must also be executable: an approval is requested only while an action is left for its call.
+    limit = check_tool_actions(work.env.budget, interaction, 1)
+    if limit is not None:
+        stop_at_limit(work, limit)
+        return
     previous = work.tx.approvals.newest_of(interaction.interaction_id)
     approval = Approval(
         approval_id=work.env.ids.new("apr"),

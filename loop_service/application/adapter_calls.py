@@ -42,11 +42,12 @@ class Diverged(Exception):
 
 
 class AdapterFailed(Exception):
-    """The Adapter refuses or fails for a reason that asking again does not mend."""
+    """The Adapter refuses or fails for a reason that asking again does not mend; `code` is the failure's."""
 
-    def __init__(self, source_code: str) -> None:
+    def __init__(self, source_code: str, code: str = "adapter_failed") -> None:
         super().__init__(source_code)
         self.source_code = source_code
+        self.code = code
 
 
 class TimeIsUp(Exception):

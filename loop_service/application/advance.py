@@ -49,8 +49,8 @@ class Advance:
             source = diverged.source_code
             return await self._storage.write(lambda tx: end_diverged(tx, self._env, context, source))
         except AdapterFailed as failed:
-            source = failed.source_code
-            return await self._storage.write(lambda tx: end_failed(tx, self._env, context, "adapter_failed", source))
+            source, code = failed.source_code, failed.code
+            return await self._storage.write(lambda tx: end_failed(tx, self._env, context, code, source))
 
     async def give_up(self, step: Step) -> Step | None:
         """End a run that this process cannot carry on (an internal error, again and again)."""
@@ -73,13 +73,19 @@ class Advance:
         """The session and its history id are stored before the first Decide (history_first)."""
         context = step.context
         started = self._env.clock.monotonic()
-        session = await self._calls.persist(
-            context,
-            lambda _: self._adapter.open_session(
-                context.domain, context.conversation_id, f"session-{context.conversation_id}"
-            ),
-            context.seconds_left,
-        )
+        try:
+            session = await self._calls.persist(
+                context,
+                lambda _: self._adapter.open_session(
+                    context.domain, context.conversation_id, f"session-{context.conversation_id}"
+                ),
+                context.seconds_left,
+            )
+        except Diverged as refused:
+            if refused.source_code != "DOMAIN_NOT_FOUND":
+                raise
+            # No records contradict each other: the configured Adapter does not have this domain.
+            raise AdapterFailed(refused.source_code, "domain_not_served") from refused
         seconds = self._env.clock.monotonic() - started
 
         def store(tx: Transaction) -> Step | None:

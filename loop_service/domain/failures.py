@@ -70,6 +70,18 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         ),
         _AGAIN,
     ),
+    "domain_not_served": CatalogueEntry(
+        Stage.ADAPTER,
+        False,
+        Text(
+            "This domain is configured, but the service behind it does not offer it.",
+            "Эта предметная область настроена, но служба, к которой она относится, её не предоставляет.",
+        ),
+        Text(
+            "Open a conversation in a domain that is listed as available.",
+            "Откройте беседу в области, которая указана как доступная.",
+        ),
+    ),
     "session_diverged": CatalogueEntry(
         Stage.STORAGE,
         False,

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -244,8 +245,38 @@ def test_ctrl_c_at_the_prompt_leaves_the_chat(handrail: Stack, caller: Caller) -
         terminal.expect(r"✓ .*Brandenburg")
         terminal.expect(r"> ")
         terminal.process.send_signal(signal.SIGINT)
+        # A signal between the prompt and readline's select is seen with the next key only.
+        terminal.type("\n")
         terminal.expect(r"left; handrail chat --conversation conv_\w+ goes on")
         assert terminal.close() == 0
+
+
+async def test_ctrl_c_at_the_confirmation_sends_nothing(
+    handrail: Stack, caller: Caller, client: HandrailClient
+) -> None:
+    conversation = (await client.create_conversation("aviation")).conversation_id
+    approval = await plan_awaiting_approval(client, conversation)
+    arguments = ("--address", handrail.gateway.target, "--principal", caller.principal)
+    with Terminal("approve", approval.approval_id, *arguments) as terminal:
+        terminal.expect(r"\[y/N\] ")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.expect("interrupted")
+        assert terminal.close() == 130
+    assert len(await client.pending(conversation_id=conversation)) == 1
+
+
+def test_sigterm_ends_a_chat_in_the_middle_of_a_turn(handrail: Stack, caller: Caller) -> None:
+    arguments = ("--address", handrail.gateway.target, "--principal", caller.principal)
+    with Terminal("chat", "--verbose", *arguments) as terminal:
+        terminal.expect(r"> ")
+        handrail.adapter.send_signal(signal.SIGSTOP)
+        try:
+            terminal.type("Find the airport EDDB\n")
+            terminal.expect("run started")
+            terminal.process.send_signal(signal.SIGTERM)
+            assert terminal.close() == 128 + signal.SIGTERM
+        finally:
+            handrail.adapter.send_signal(signal.SIGCONT)
 
 
 def test_up_runs_all_three_until_ctrl_c(tmp_path: Path) -> None:
@@ -278,7 +309,13 @@ def test_up_stops_its_services_when_its_terminal_is_closed(tmp_path: Path) -> No
     with Terminal("up", env=environment) as terminal:
         terminal.expect("grpcurl")
         terminal.hang_up()
-        terminal.process.wait(60)
+        deadline = time.monotonic() + 60
+        while terminal.process.poll() is None:
+            # The shell of a closed terminal hangs up too, while the services still drain.
+            assert time.monotonic() < deadline, "it does not end"
+            terminal.process.send_signal(signal.SIGHUP)
+            with suppress(subprocess.TimeoutExpired):
+                terminal.process.wait(0.02)
     _nobody_listens(environment)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from handrail.common.v1.tool_pb2 import Outcome
 from handrail.loop.v1.event_pb2 import Event
 from handrail.loop.v1.interaction_state_pb2 import InteractionState
 from handrail_rpc.context import Caller
-from handrail_rpc.errors import Unavailable
+from handrail_rpc.errors import NotFound, PermissionDenied, Unavailable
 from tests.e2e.talking import plan_awaiting_approval, say, turn_of
 from tests.fakes.processes import check_history, poll, running_stack
 
@@ -163,15 +164,27 @@ async def test_requested_changes_lead_to_a_new_approval(client: HandrailClient) 
 
 
 async def test_a_role_is_needed_to_file(handrail: Stack) -> None:
-    """Policy offers a principal only what its roles permit, and an approval only to the role it asks for."""
-    passenger = Caller(principal="passenger-1", roles=frozenset({"passenger"}))
+    """An approval is offered to, and taken from, only who holds the role that it asks for."""
+    principal = f"passenger-{uuid.uuid4().hex[:12]}"
+    passenger = Caller(principal=principal, roles=frozenset({"passenger"}))
     async with connect(handrail.gateway.target, passenger) as client:
         conversation = (await client.create_conversation("aviation")).conversation_id
-        turn = await say(client, conversation, "What is the weather at EDDB?")
-        assert turn.ending == "completed", "reading needs no role"
-        turn = await say(client, conversation, "File a flight plan from EDDB to EDDM")
-        tools = {each.tool for each in turn.of("tool_finished")}
-        assert "file_flight_plan" not in tools
+        await say(client, conversation, "What is the weather at EDDB?", "completed")
+        approval = await plan_awaiting_approval(client, conversation)
+        assert approval.required_role == "dispatcher"
+        assert await client.pending(conversation_id=conversation) == []
+        with pytest.raises((PermissionDenied, NotFound)):
+            await turn_of(
+                client.resolve_approval(approval.approval_id, Verdict.VERDICT_APPROVE, approval.snapshot_digest)
+            )
+    assert _filed_under(handrail, approval.snapshot.idempotency_key) == []
+    dispatcher = Caller(principal=principal, roles=frozenset({"dispatcher"}))
+    async with connect(handrail.gateway.target, dispatcher) as client:
+        turn = await turn_of(
+            client.resolve_approval(approval.approval_id, Verdict.VERDICT_APPROVE, approval.snapshot_digest)
+        )
+    assert turn.ending == "completed", turn.last
+    assert len(_filed_under(handrail, approval.snapshot.idempotency_key)) == 1
 
 
 async def test_a_tool_that_fails_at_its_work_is_an_execution_error(stack: Stack, own_client: HandrailClient) -> None:

@@ -27,7 +27,8 @@ from handrail_rpc.context import Caller
 from tests.e2e.talking import say, turn_of
 from tests.fakes.processes import check_history, poll, refusal_of, running_stack
 
-ACTIVE_SECONDS = 3
+# Enough for a freshly started Adapter, which still builds its indexes, on a busy machine.
+ACTIVE_SECONDS = 8
 
 
 @pytest.fixture(scope="module")

@@ -80,6 +80,11 @@ def parse_json_strict(data: bytes | str) -> Any:
         raise NotCanonical(f"must be JSON: {error.msg} at line {error.lineno} column {error.colno}") from error
     except RecursionError as error:
         raise NotCanonical(f"must be nested at most {MOST_NESTING} levels deep") from error
+    except NotCanonical:
+        raise
+    except ValueError as error:
+        # Python itself refuses to convert an integer of thousands of digits.
+        raise NotCanonical("must have numbers within +-(2^53-1); send a larger number as a string") from error
     return _checked(value, "$", 0)
 
 
@@ -117,7 +122,11 @@ def format_time(time: Timestamp | datetime) -> str:
             raise NotCanonical("a time must be within the years 1 to 9999") from error
     if time.tzinfo is None:
         raise NotCanonical("a time must have a zone")
-    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    try:
+        utc = time.astimezone(UTC)
+    except OverflowError as error:
+        raise NotCanonical("a time must be within the years 1 to 9999") from error
+    return utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def snapshot_fields_from_proto(snapshot: SnapshotMessage) -> dict[str, str]:

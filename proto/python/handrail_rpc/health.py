@@ -7,7 +7,8 @@ block the change to NOT_SERVING, and watchers that never end would hold up the d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 import grpc.aio
@@ -56,10 +57,11 @@ class Health(health_pb2_grpc.HealthServicer):
         )
 
     async def Watch(self, request: health_pb2.HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        async for state in self._states(request.service):
-            await context.write(_Response(status=state))
+        async with aclosing(self._states(request.service)) as states:
+            async for state in states:
+                await context.write(_Response(status=state))
 
-    async def _states(self, service: str) -> AsyncIterator[int]:
+    async def _states(self, service: str) -> AsyncGenerator[int, None]:
         last: int | None = None
         draining = asyncio.ensure_future(self._draining.wait())
         try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -17,11 +18,15 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import Descriptor
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
+from handrail_rpc import status
+from handrail_rpc.context import new_request_id
+from handrail_rpc.errors import Unavailable
+
 REFLECTION_SERVICES = ("grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection")
 
 _V1_FILE = "grpc/reflection/v1/reflection.proto"
 
-Until = Callable[[AsyncIterable[Any], asyncio.Event], AsyncIterator[Any]]
+Until = Callable[[AsyncIterable[Any], asyncio.Event], AsyncGenerator[Any, None]]
 
 
 def add_reflection(server: grpc.aio.Server, services: Sequence[str], until: Until, draining: asyncio.Event) -> None:
@@ -30,8 +35,13 @@ def add_reflection(server: grpc.aio.Server, services: Sequence[str], until: Unti
     servicer: Any = reflection.aio.ReflectionServicer([*services, *REFLECTION_SERVICES])
 
     async def reflect(requests: AsyncIterable[Any], context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        async for answer in until(servicer.ServerReflectionInfo(requests, context), draining):
-            await context.write(_with_json_names(answer))
+        try:
+            async with aclosing(until(servicer.ServerReflectionInfo(requests, context), draining)) as answers:
+                async for answer in answers:
+                    await context.write(_with_json_names(answer))
+        except Unavailable as error:
+            # The boundary lets reflection pass untouched; left to gRPC, the drain would be UNKNOWN with this text.
+            await status.abort(context, status.to_status(error, new_request_id()))
 
     handler = grpc.stream_stream_rpc_method_handler(
         reflect,

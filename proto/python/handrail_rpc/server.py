@@ -12,7 +12,7 @@ import errno
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextvars import ContextVar
 from typing import Any, NoReturn, TypeVar
 
@@ -21,7 +21,7 @@ from grpc_health.v1 import health_pb2_grpc
 
 from handrail_rpc import telemetry
 from handrail_rpc.channel import MOST_MESSAGE_BYTES
-from handrail_rpc.errors import StartRefused, Unavailable
+from handrail_rpc.errors import HandrailError, StartRefused, Unavailable
 from handrail_rpc.health import HEALTH_SERVICE, Health
 from handrail_rpc.interceptors import Boundary
 from handrail_rpc.logging import get_logger
@@ -184,7 +184,7 @@ class RpcServer:
             logger.error("stop hook failed", phase=phase, exc_info=error)
 
 
-async def until_draining(source: AsyncIterable[T], draining: asyncio.Event) -> AsyncIterator[T]:
+async def until_draining(source: AsyncIterable[T], draining: asyncio.Event) -> AsyncGenerator[T, None]:
     """Pass `source` on until `draining` is set; then raise Unavailable (SERVER_DRAINING).
 
     For streams whose own loop does not watch the event. The source is closed on every path.
@@ -214,7 +214,8 @@ async def until_draining(source: AsyncIterable[T], draining: asyncio.Event) -> A
 
 
 def run_process(main: Callable[[], Coroutine[Any, Any, object]]) -> NoReturn:
-    """Run a service's `main` to its end and exit: 0, or a StartRefused's code with its text alone on stderr.
+    """Run a service's `main` to its end and exit: 0, or a StartRefused's code (1 for another refusal: a database that
+    cannot be read) with its text alone on stderr.
 
     SIGTERM and SIGINT ask every `RpcServer` that `main` made to stop; before there is one they end `main` at once.
     """
@@ -245,6 +246,9 @@ def run_process(main: Callable[[], Coroutine[Any, Any, object]]) -> NoReturn:
     except StartRefused as refusal:
         sys.stderr.write(f"{refusal}\n")
         sys.exit(refusal.exit_code)
+    except HandrailError as error:
+        sys.stderr.write(f"{error.message}\n")
+        sys.exit(1)
     sys.exit(0)
 
 

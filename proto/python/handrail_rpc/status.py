@@ -89,12 +89,13 @@ def to_status(error: BaseException, request_id: str) -> WireStatus:
 
 def deadline_status(request_id: str, seconds: float) -> WireStatus:
     """A deadline that we set ran out: DEADLINE_EXCEEDED with the limit named."""
+    limit = f"{seconds:.3g}" if seconds < 1000 else f"{seconds:.0f}"
     return build_status(
         StatusCode.DEADLINE_EXCEEDED,
-        f"no answer within {seconds:.3g} seconds; the request may still take effect: repeat it with its request_id",
+        f"no answer within {limit} seconds; the request may still take effect: repeat it with its request_id",
         reason="DEADLINE_EXCEEDED",
         request_id=request_id,
-        metadata={"deadline_seconds": f"{seconds:.3g}"},
+        metadata={"deadline_seconds": limit},
     )
 
 
@@ -301,8 +302,9 @@ def _retry_after(details: status_pb2.Status | None) -> timedelta | None:
 
 
 def _cut(text: str, most: int) -> str:
-    """`text` within `most` bytes of UTF-8: the status text is percent-encoded on the wire, three for one."""
+    """`text` within `most` bytes of UTF-8: the status text is percent-encoded on the wire, three for one. What UTF-8
+    cannot hold (a lone surrogate) becomes a question mark, or the refusal itself could not be sent."""
     data = text.encode("utf-8", "replace")
     if len(data) <= most:
-        return text
+        return data.decode("utf-8")
     return data[: most - 3].decode("utf-8", "ignore") + "…"

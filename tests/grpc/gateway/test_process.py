@@ -12,13 +12,9 @@ from pathlib import Path
 import grpc
 import pytest
 
+from gateway.cli.processes import free_loopback_ports
+
 BIN = Path(sys.executable).parent
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _gateway(**environment: str) -> subprocess.Popen[str]:
@@ -32,13 +28,13 @@ def _gateway(**environment: str) -> subprocess.Popen[str]:
 
 
 def test_it_serves_is_probed_with_grpcurl_and_drains_on_sigterm() -> None:
-    port = _free_port()
+    (port,) = free_loopback_ports(1)
     process = _gateway(HANDRAIL_GATEWAY_LISTEN=f"127.0.0.1:{port}", HANDRAIL_GATEWAY_LOOP="127.0.0.1:9")
     try:
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            grpc.channel_ready_future(channel).result(timeout=20)
+            grpc.channel_ready_future(channel).result(timeout=60)
         listed = subprocess.run(
-            [BIN / "grpcurl", "-plaintext", f"127.0.0.1:{port}", "list"], capture_output=True, text=True, timeout=30
+            [BIN / "grpcurl", "-plaintext", f"127.0.0.1:{port}", "list"], capture_output=True, text=True, timeout=60
         )
         assert "handrail.loop.v1.WorkflowLoopService" in listed.stdout, listed.stderr
         called = subprocess.run(
@@ -48,12 +44,12 @@ def test_it_serves_is_probed_with_grpcurl_and_drains_on_sigterm() -> None:
             ],
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
         )
         assert called.returncode != 0
         assert "LOOP_UNAVAILABLE" in called.stderr
         process.send_signal(signal.SIGTERM)
-        _, logs = process.communicate(timeout=20)
+        _, logs = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0, logs
@@ -76,7 +72,7 @@ def test_it_serves_is_probed_with_grpcurl_and_drains_on_sigterm() -> None:
 )
 def test_a_wrong_setting_stops_the_start_by_name(name: str, value: str, text: str) -> None:
     process = _gateway(**{name: value})
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
     assert name in err
     assert text in err
@@ -89,6 +85,6 @@ def test_a_taken_port_is_said_so() -> None:
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         process = _gateway(HANDRAIL_GATEWAY_LISTEN=address)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 2
     assert f"HANDRAIL_GATEWAY_LISTEN: {address} is in use" in err

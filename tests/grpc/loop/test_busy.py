@@ -6,11 +6,13 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import grpc
+
 from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import decision_pb2, failure_pb2, tool_pb2
 from handrail.loop.v1 import interaction_state_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
-from tests.fakes.adapter import ask, call, complete, end_with, reply
+from tests.fakes.adapter import Refusal, ask, call, complete, end_with, reply, request_approval
 from tests.grpc.loop.driver import LoopDriver, check_runs, collect, last, names, running_loop
 from tests.grpc.loop.errors import refused
 
@@ -223,6 +225,26 @@ async def test_tool_action_limit_names_the_limit_and_the_steps(tmp_path: Path) -
         assert failure.progress == failure_pb2.PROGRESS_PARTIAL
         assert [s.tool_call_id for s in failure.confirmed_steps] == ["call_1", "call_2", "call_3"]
         assert len(driver.adapter.cancel_requests) == 1
+
+
+async def test_an_approval_is_requested_only_while_its_call_can_still_be_made(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return call("draft") if request.decision_number == 1 else request_approval()
+
+    async with running_loop(tmp_path, script, tool_actions=1) as driver:
+        conversation_id = await driver.create()
+        events = await driver.send(conversation_id, "x")
+        assert last(events, "failed").failure.code == "tool_action_limit_reached"
+        assert "approval_required" not in names(events)
+        check_runs(await driver.events(conversation_id))
+
+
+async def test_a_domain_that_its_adapter_lacks_is_no_divergence(tmp_path: Path) -> None:
+    async with running_loop(tmp_path, lambda request: complete()) as driver:
+        driver.adapter.refuse("OpenSession", Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND"))
+        failure = last(await driver.send(await driver.create(), "x"), "failed").failure
+        assert (failure.code, failure.source_code) == ("domain_not_served", "DOMAIN_NOT_FOUND")
+        assert not failure.retryable
 
 
 async def test_reads_run_side_by_side_and_are_one_observation(tmp_path: Path) -> None:

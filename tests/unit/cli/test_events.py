@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+from typing import Any
+
 import pytest
+from rich.console import Console
 
 from gateway.cli.client import ENDINGS
 from gateway.cli.conversing import Turn, digest_is_of_what_is_shown, parse_position
@@ -13,7 +17,7 @@ from handrail.common.v1.failure_pb2 import ConfirmedStep, Failure, Progress, Sta
 from handrail.common.v1.prompt_pb2 import Prompt, PromptOption, PromptType
 from handrail.loop.v1 import event_pb2 as events
 from handrail_rpc.digest import snapshot_digest, snapshot_fields_from_proto
-from handrail_rpc.errors import FailedPrecondition, HandrailError, InvalidArgument, NotFound, Unavailable
+from handrail_rpc.errors import FailedPrecondition, HandrailError, InvalidArgument, NotFound, RemoteFault, Unavailable
 
 KINDS = [field.name for field in events.Event.DESCRIPTOR.oneofs_by_name["payload"].fields]
 
@@ -81,6 +85,38 @@ def test_a_question_numbers_its_options_and_tells_when_it_may_be_skipped() -> No
     assert "/skip" not in _text(event)
 
 
+def _fill(message: Any, text: str, depth: int = 0) -> None:
+    """Set every string within `message` to `text`."""
+    for member in message.DESCRIPTOR.fields:
+        if member.message_type is None:
+            if member.type == member.TYPE_STRING and not member.is_repeated:
+                setattr(message, member.name, text)
+        elif depth < 4 and member.message_type.full_name.startswith("handrail."):
+            inner = getattr(message, member.name)
+            _fill(inner.add() if member.is_repeated else inner, text, depth + 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text_or_id_of_a_server_reaches_the_terminal_with_control_characters(kind: str) -> None:
+    event = _event(kind)
+    _fill(getattr(event, kind), "a\x1b[2J\u202e")
+    for verbose in (False, True):
+        assert not {"\x1b", "\u202e"} & set(_text(event, verbose=verbose))
+    # Square brackets are what a server wrote, not the markup of the terminal library.
+    output = io.StringIO()
+    console = Console(file=output)
+    for line in event_lines(event, verbose=True):
+        console.print(line)
+    assert kind in ("live", "status_changed") or "[2J" in output.getvalue()
+
+
+def test_a_snapshot_without_a_digest_is_shown_as_one() -> None:
+    approval = events.ApprovalRequired(approval_id="apr_1", snapshot_digest="f" * 64)
+    approval.snapshot.expire_time.nanos = 1
+    assert "has no digest" in _text(events.Event(approval_required=approval))
+    assert not digest_is_of_what_is_shown(approval)
+
+
 def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:
     answer = events.Completed()
     answer.answer.text = "a\x1b[2Jb\u202ec\x07"
@@ -130,6 +166,7 @@ def test_a_position_is_read_in_degrees() -> None:
         (FailedPrecondition.state("APPROVAL_STATE", "apr_1", "is approved"), ("APPROVAL_STATE of apr_1",), 2),
         (NotFound.of("approval", "apr_1"), ("APPROVAL_NOT_FOUND", "handrail inbox"), 2),
         (Unavailable("socket text", reason="PEER_UNAVAILABLE"), ("unreachable", "host:1", "handrail up"), 3),
+        (RemoteFault("an internal error occurred"), ("failed INTERNAL", "internal error"), 1),
     ],
 )
 def test_a_refusal_is_one_line_with_what_is_named_and_what_helps(

@@ -14,7 +14,7 @@ from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail_rpc import context
 from handrail_rpc.context import Caller, call_context, current_caller, current_request_id
 from handrail_rpc.errors import InvalidArgument, Unavailable
-from tests.unit.rpc.serving import calling, error_info, serving
+from tests.unit.rpc.serving import LOOP, calling, error_info, serving
 
 
 async def _seen(metadata: tuple[tuple[str, str], ...], **contexts: Any) -> tuple[Caller, str, str]:
@@ -112,6 +112,32 @@ async def test_a_header_of_another_form_is_refused_by_name(header: str, value: s
     assert failed.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert header in (failed.value.details() or "")
     assert error_info(failed.value).reason == "INVALID_METADATA"
+    assert not called
+
+
+@pytest.mark.parametrize("data", [b"\xff\xff", b"\x12\x02\xff\xfe"], ids=["wire format", "text that is not UTF-8"])
+@pytest.mark.parametrize("method", ["ListDomains", "SendMessage"])
+async def test_bytes_that_are_no_request_are_refused_without_the_parser_s_text(method: str, data: bytes) -> None:
+    called = False
+
+    async def handler(request: object, servicer: object) -> pb.ListDomainsResponse:
+        nonlocal called
+        called = True
+        return pb.ListDomainsResponse()
+
+    async def stream(request: object, servicer: object) -> Any:
+        nonlocal called
+        called = True
+        yield pb.SendMessageResponse()
+
+    async with serving(handler, stream) as server, grpc.aio.insecure_channel(server.target) as channel:
+        path = f"/{LOOP}/{method}"
+        call = channel.unary_stream(path)(data) if method == "SendMessage" else channel.unary_unary(path)(data)
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await (call.read() if method == "SendMessage" else call)
+    assert failed.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert error_info(failed.value).reason == "MALFORMED_REQUEST"
+    assert "pars" not in str(failed.value).lower()
     assert not called
 
 

@@ -104,6 +104,18 @@ def test_oversized_metadata_is_dropped_before_the_request_id() -> None:
     assert b"rq" in answer.trailing_metadata[0][1]
 
 
+@pytest.mark.parametrize(("seconds", "named"), [(0.2, "0.2"), (14.98765, "15"), (86_400.0, "86400")])
+def test_a_deadline_is_named_in_plain_decimals(seconds: float, named: str) -> None:
+    answer = status.deadline_status("rq", seconds)
+    assert f"within {named} seconds" in answer.text
+
+
+def test_a_text_that_utf8_cannot_hold_still_leaves_as_a_refusal() -> None:
+    answer = status.to_status(errors.InvalidArgument.field("text", "not \ud800"), "rq")
+    assert answer.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert answer.text == "text: not ?"
+
+
 def test_statuses_without_details_map_by_code() -> None:
     def of(code: grpc.StatusCode) -> errors.HandrailError:
         return status.from_rpc_error(grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), "text"))

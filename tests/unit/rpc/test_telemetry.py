@@ -118,7 +118,8 @@ async def test_a_resumed_run_is_a_new_trace_linked_to_the_one_that_waited(receiv
     assert (third.trace_id, third.parent_span_id) == (first.trace_id, first.span_id)
 
 
-async def test_a_subscription_is_a_short_span_and_an_open_stream(receiver: OtlpReceiver) -> None:
+@pytest.mark.parametrize("slash", ["", "/"])
+async def test_a_subscription_is_a_short_span_and_an_open_stream(receiver: OtlpReceiver, slash: str) -> None:
     started = asyncio.Event()
 
     async def stream(request: Any, context: Any) -> None:
@@ -127,7 +128,7 @@ async def test_a_subscription_is_a_short_span_and_an_open_stream(receiver: OtlpR
         await asyncio.Event().wait()
 
     method = f"{LOOP}/WatchConversation"
-    async with serving(stream=stream, subscriptions={method}) as server, calling(server.target) as stub:
+    async with serving(stream=stream, subscriptions={slash + method}) as server, calling(server.target) as stub:
         call = stub.WatchConversation(pb.WatchConversationRequest())
         await asyncio.wait_for(started.wait(), 10)
         # The stream is still open, its span has ended already.
@@ -229,7 +230,8 @@ def test_a_dead_collector_neither_blocks_the_exit_nor_floods_the_log(dead: str) 
             """,
             HANDRAIL_OTLP_ENDPOINT=f"http://127.0.0.1:{silent.getsockname()[1]}",
         )
-    assert float(done.stdout) < 2.5
+    # It gives up after 2 s; the rest is for a loaded machine. Unbounded it takes 7 s and more.
+    assert float(done.stdout) < 6
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert len(lines) <= 2, done.stderr
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,30 +20,7 @@ from sqlalchemy import Connection
 from handrail_rpc.errors import NotFound, StartRefused, Unavailable
 from handrail_storage import Database, UniqueViolation, translated
 from handrail_storage.writer import MOST_UNITS_PER_COMMIT, UnitMisuse
-
-METADATA = sa.MetaData()
-COUNTER = sa.Table("counter", METADATA, sa.Column("id", sa.Integer, primary_key=True), sa.Column("n", sa.Integer))
-ITEM = sa.Table("item", METADATA, sa.Column("name", sa.Text, primary_key=True))
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with Database(f"sqlite:///{tmp_path}/test.db") as opened:
-        await opened.write(METADATA.create_all)
-        await opened.write(lambda c: _ignore(c.execute(sa.insert(COUNTER).values(id=1, n=0))))
-        yield opened
-
-
-def _ignore(_: object) -> None:
-    return None
-
-
-def _insert(name: str) -> Callable[[Connection], None]:
-    return lambda connection: _ignore(connection.execute(sa.insert(ITEM).values(name=name)))
-
-
-def _names(connection: Connection) -> list[str]:
-    return list(connection.scalars(sa.select(ITEM.c.name).order_by(ITEM.c.name)))
+from tests.unit.storage.writing import COUNTER, ITEM, METADATA, Gate, behind_gate, ignore, insert, names
 
 
 def _read_modify_write(connection: Connection) -> int:
@@ -51,30 +28,6 @@ def _read_modify_write(connection: Connection) -> int:
     value = connection.scalar(sa.select(COUNTER.c.n).where(COUNTER.c.id == 1)) or 0
     connection.execute(sa.update(COUNTER).where(COUNTER.c.id == 1).values(n=value + 1))
     return value + 1
-
-
-class _Gate:
-    """A unit that keeps the writer busy until the test lets it go, so that what follows forms one group."""
-
-    def __init__(self) -> None:
-        self.entered = threading.Event()
-        self.open = threading.Event()
-
-    def __call__(self, connection: Connection) -> None:
-        self.entered.set()
-        assert self.open.wait(20)
-
-
-async def _behind_gate(db: Database, units: list[Callable[[Connection], object]]) -> list[asyncio.Task[object]]:
-    """Queue `units` behind a running one; they share the next commit (if there are at most 64)."""
-    gate = _Gate()
-    held = asyncio.ensure_future(db.write(gate))
-    assert await asyncio.to_thread(gate.entered.wait, 20)
-    tasks = [asyncio.ensure_future(db.write(unit)) for unit in units]
-    await asyncio.gather(*(asyncio.to_thread(int) for _ in range(2)))
-    gate.open.set()
-    await held
-    return tasks
 
 
 async def test_64_concurrent_writers_lose_no_update(db: Database) -> None:
@@ -91,87 +44,87 @@ async def test_64_concurrent_writers_lose_no_update(db: Database) -> None:
 
 async def test_a_group_is_one_commit_of_at_most_64_units(db: Database) -> None:
     before = db.stats.commits
-    tasks = await _behind_gate(db, [_read_modify_write] * (MOST_UNITS_PER_COMMIT + 1))
+    tasks = await behind_gate(db, [_read_modify_write] * (MOST_UNITS_PER_COMMIT + 1))
     await asyncio.gather(*tasks)
     assert db.stats.commits - before == 3
 
 
 async def test_a_failing_unit_rolls_back_itself_alone(db: Database) -> None:
     def fail(connection: Connection) -> None:
-        _insert("half")(connection)
+        insert("half")(connection)
         raise NotFound.of("thing", "x")
 
-    good, bad, twin, late = await _behind_gate(db, [_insert("a"), fail, _insert("a"), _insert("b")])
+    good, bad, twin, late = await behind_gate(db, [insert("a"), fail, insert("a"), insert("b")])
     results = await asyncio.gather(good, bad, twin, late, return_exceptions=True)
     assert [type(result) for result in results] == [type(None), NotFound, UniqueViolation, type(None)]
-    assert await db.read(_names) == ["a", "b"]
+    assert await db.read(names) == ["a", "b"]
     assert db.stats.failed_units == 2
 
 
 async def test_a_unit_is_durable_before_its_caller_goes_on(db: Database) -> None:
-    tasks = await _behind_gate(db, [_insert(f"n{i:02}") for i in range(20)])
+    tasks = await behind_gate(db, [insert(f"n{i:02}") for i in range(20)])
     for index, task in enumerate(tasks):
         await task
         with sqlite3.connect(db.path) as other:
-            names = {row[0] for row in other.execute("SELECT name FROM item")}
+            stored = {row[0] for row in other.execute("SELECT name FROM item")}
         other.close()
-        assert f"n{index:02}" in names
+        assert f"n{index:02}" in stored
 
 
 async def test_canceling_the_caller_still_lands_the_write(db: Database) -> None:
-    tasks = await _behind_gate(db, [_insert("canceled"), _insert("kept")])
+    tasks = await behind_gate(db, [insert("canceled"), insert("kept")])
     tasks[0].cancel()
     with pytest.raises(asyncio.CancelledError):
         await tasks[0]
     await tasks[1]
-    assert await db.read(_names) == ["canceled", "kept"]
+    assert await db.read(names) == ["canceled", "kept"]
 
 
 async def test_random_cancellations_lose_nothing_and_leave_the_database_usable(db: Database) -> None:
-    tasks = [asyncio.ensure_future(db.write(_insert(f"n{i}"))) for i in range(200)]
+    tasks = [asyncio.ensure_future(db.write(insert(f"n{i}"))) for i in range(200)]
     await asyncio.to_thread(int)
     for task in tasks[::2]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     # A task that was canceled before it began never submitted; those that began all landed.
-    landed = len(await db.read(_names))
+    landed = len(await db.read(names))
     assert landed == 200
-    await db.write(_insert("after"))
+    await db.write(insert("after"))
 
 
 async def test_a_reader_never_waits_for_the_writer_and_sees_one_snapshot(db: Database) -> None:
-    gate = _Gate()
+    gate = Gate()
 
     def slow(connection: Connection) -> None:
-        _insert("uncommitted")(connection)
+        insert("uncommitted")(connection)
         gate(connection)
 
     writing = asyncio.ensure_future(db.write(slow))
     assert await asyncio.to_thread(gate.entered.wait, 20)
-    assert await asyncio.wait_for(db.read(_names), 10) == []
+    assert await asyncio.wait_for(db.read(names), 10) == []
     gate.open.set()
     await writing
 
     entered, go_on = threading.Event(), threading.Event()
 
     def twice(connection: Connection) -> tuple[list[str], list[str]]:
-        first = _names(connection)
+        first = names(connection)
         entered.set()
         assert go_on.wait(20)
-        return first, _names(connection)
+        return first, names(connection)
 
     reading = asyncio.ensure_future(db.read(twice))
     assert await asyncio.to_thread(entered.wait, 20)
-    await asyncio.wait_for(db.write(_insert("later")), 10)
+    await asyncio.wait_for(db.write(insert("later")), 10)
     go_on.set()
     assert await reading == (["uncommitted"], ["uncommitted"])
-    assert await db.read(_names) == ["later", "uncommitted"]
+    assert await db.read(names) == ["later", "uncommitted"]
 
 
 async def test_a_read_cannot_write(db: Database) -> None:
     with pytest.raises(Unavailable, match="read-only"):
-        await db.read(_insert("x"))
-    assert await db.read(_names) == []
+        await db.read(insert("x"))
+    assert await db.read(names) == []
 
 
 async def test_foreign_keys_are_enforced(db: Database) -> None:
@@ -180,14 +133,14 @@ async def test_foreign_keys_are_enforced(db: Database) -> None:
 
     await db.write(schema)
     with pytest.raises(sa.exc.IntegrityError):
-        await db.write(lambda c: _ignore(c.exec_driver_sql("INSERT INTO child VALUES ('nobody')")))
+        await db.write(lambda c: ignore(c.exec_driver_sql("INSERT INTO child VALUES ('nobody')")))
 
 
 async def test_a_store_can_react_to_a_taken_key_inside_its_unit(db: Database) -> None:
     def insert_or_keep(connection: Connection) -> str:
         try:
             with translated(), connection.begin_nested():
-                _insert("a")(connection)
+                insert("a")(connection)
         except UniqueViolation:
             return "kept"
         return "inserted"
@@ -198,17 +151,17 @@ async def test_a_store_can_react_to_a_taken_key_inside_its_unit(db: Database) ->
 @pytest.mark.parametrize("misuse", ["commit", "rollback", "open savepoint"])
 async def test_a_unit_that_ends_the_transaction_itself_fails_and_changes_nothing(db: Database, misuse: str) -> None:
     def unit(connection: Connection) -> None:
-        _insert("half")(connection)
+        insert("half")(connection)
         if misuse == "open savepoint":
             connection.begin_nested()
         else:
             getattr(connection, misuse)()
 
-    (task,) = await _behind_gate(db, [unit])
+    (task,) = await behind_gate(db, [unit])
     with pytest.raises(UnitMisuse):
         await task
-    assert await db.read(_names) == []
-    await db.write(_insert("after"))
+    assert await db.read(names) == []
+    await db.write(insert("after"))
 
 
 async def test_stop_iteration_from_a_unit_does_not_hang_its_caller(db: Database) -> None:
@@ -238,17 +191,17 @@ async def test_closing_finishes_accepted_writes_refuses_new_ones_and_frees_the_l
     url = f"sqlite:///{tmp_path}/x.db"
     db = Database(url)
     await db.write(METADATA.create_all)
-    tasks = [asyncio.ensure_future(db.write(_insert(f"n{i}"))) for i in range(50)]
+    tasks = [asyncio.ensure_future(db.write(insert(f"n{i}"))) for i in range(50)]
     await asyncio.gather(*(asyncio.to_thread(int) for _ in range(2)))
     await db.close()
     await db.close()
     await asyncio.gather(*tasks)
     with pytest.raises(Unavailable, match="closed"):
-        await db.write(_insert("late"))
+        await db.write(insert("late"))
     with pytest.raises(Unavailable, match="closed"):
-        await db.read(_names)
+        await db.read(names)
     async with Database(url) as again:
-        assert len(await again.read(_names)) == 50
+        assert len(await again.read(names)) == 50
 
 
 @pytest.mark.parametrize(
@@ -282,16 +235,16 @@ async def test_a_full_disk_is_unavailable_and_passes(db: Database) -> None:
             connection.execute(sa.insert(ITEM).values(name=f"{number}" + "x" * 4000))
 
     await db.write(limit(20))
-    tasks = await _behind_gate(db, [_insert("first"), big, _insert("last")])
+    tasks = await behind_gate(db, [insert("first"), big, insert("last")])
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert isinstance(results[1], Unavailable)
     assert results[1].reason == "STORAGE_UNAVAILABLE"
     assert "disk is full" in results[1].message
     # Whoever was told of success is there; nobody else is.
     told = {name for name, result in zip(("first", "last"), (results[0], results[2]), strict=True) if result is None}
-    assert set(await db.read(_names)) == told
+    assert set(await db.read(names)) == told
     await db.write(limit(100_000))
-    await db.write(_insert("after"))
+    await db.write(insert("after"))
 
 
 async def test_a_foreign_lock_fails_the_whole_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,12 +253,12 @@ async def test_a_foreign_lock_fails_the_whole_group(tmp_path: Path, monkeypatch:
         await db.write(METADATA.create_all)
         foreign = sqlite3.connect(db.path, isolation_level=None)
         foreign.execute("BEGIN IMMEDIATE")
-        results = await asyncio.gather(*(db.write(_insert(n)) for n in "ab"), return_exceptions=True)
+        results = await asyncio.gather(*(db.write(insert(n)) for n in "ab"), return_exceptions=True)
         assert all(isinstance(r, Unavailable) and "locked" in r.message for r in results), results
         foreign.execute("ROLLBACK")
         foreign.close()
-        await db.write(_insert("c"))
-        assert await db.read(_names) == ["c"]
+        await db.write(insert("c"))
+        assert await db.read(names) == ["c"]
 
 
 def test_sigkill_between_savepoint_and_commit_loses_only_what_was_not_acknowledged(tmp_path: Path) -> None:
@@ -359,5 +312,5 @@ def test_sigkill_between_savepoint_and_commit_loses_only_what_was_not_acknowledg
 
 async def test_an_error_s_text_does_not_quote_what_was_stored(db: Database) -> None:
     with pytest.raises(sa.exc.StatementError) as failed:
-        await db.write(lambda c: _ignore(c.execute(sa.text("INSERT INTO nowhere VALUES (:x)"), {"x": "s3cret"})))
+        await db.write(lambda c: ignore(c.execute(sa.text("INSERT INTO nowhere VALUES (:x)"), {"x": "s3cret"})))
     assert "s3cret" not in str(failed.value)

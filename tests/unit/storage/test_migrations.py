@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -141,15 +140,13 @@ async def test_waiting_ends_with_the_process(url: str, versions: Path) -> None:
     assert await wait_for_schema(url, versions, COMMAND, lambda _: stop.set(), stop) is False
 
 
-def test_a_fresh_process_migrates_in_about_a_second_and_leaves_nothing_running(url: str, versions: Path) -> None:
+def test_a_fresh_process_migrates_and_leaves_nothing_running(url: str, versions: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from handrail_storage import migrate; "
         "print(migrate(sys.argv[1], Path(sys.argv[2])))"
     )
-    began = time.monotonic()
+    # A thread left behind would hold the exit up until the timeout.
     done = subprocess.run(
-        [sys.executable, "-c", program, url, str(versions)], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", program, url, str(versions)], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout.strip()) == (0, "(None, '0002')"), done.stderr
-    # Generous for a loaded machine; alone it takes 0.6 s, most of it imports.
-    assert time.monotonic() - began < 8

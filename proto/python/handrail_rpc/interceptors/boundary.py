@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 from structlog.contextvars import bind_contextvars
 
 from handrail_rpc import context as calls
 from handrail_rpc import status, telemetry
-from handrail_rpc.errors import HandrailError
+from handrail_rpc.errors import HandrailError, InvalidArgument
 from handrail_rpc.logging import get_logger
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -31,12 +32,12 @@ logger = get_logger(__name__)
 class Boundary(grpc.aio.ServerInterceptor):
     """Wraps unary and server-streaming handlers of our own services.
 
-    `subscriptions` are full method names whose streams idle (their span ends at once); `plain_services` (health,
-    reflection) pass untouched.
+    `subscriptions` are full method names (a leading slash does not matter) whose streams idle: their span ends at once.
+    `plain_services` (health, reflection) pass untouched.
     """
 
     def __init__(self, *, subscriptions: Collection[str] = (), plain_services: Collection[str] = ()) -> None:
-        self._subscriptions = frozenset(subscriptions)
+        self._subscriptions = frozenset(name.lstrip("/") for name in subscriptions)
         self._plain = tuple(f"/{name}/" for name in plain_services)
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
 
@@ -59,18 +60,18 @@ class Boundary(grpc.aio.ServerInterceptor):
     def _wrap(self, method: str, handler: Handler) -> Handler:
         if handler.response_streaming:
             return grpc.unary_stream_rpc_method_handler(
-                self._guard(method, _written(handler.unary_stream), subscription=method in self._subscriptions),
-                handler.request_deserializer,
-                handler.response_serializer,
+                self._guard(method, handler, _written(handler.unary_stream), method in self._subscriptions),
+                response_serializer=handler.response_serializer,
             )
         return grpc.unary_unary_rpc_method_handler(
-            self._guard(method, _answered(handler.unary_unary), subscription=False),
-            handler.request_deserializer,
-            handler.response_serializer,
+            self._guard(method, handler, _answered(handler.unary_unary), False),
+            response_serializer=handler.response_serializer,
         )
 
-    def _guard(self, method: str, serve: Serve, *, subscription: bool) -> Serve:
-        async def guarded(request: Any, context: Context) -> Any:
+    def _guard(self, method: str, handler: Handler, serve: Serve, subscription: bool) -> Serve:
+        parse = handler.request_deserializer
+
+        async def guarded(data: bytes, context: Context) -> Any:
             refusal = _enter_call(method, context)
             exporter = telemetry.exporter()
             call = exporter.server_call(method) if exporter is not None else None
@@ -80,7 +81,7 @@ class Boundary(grpc.aio.ServerInterceptor):
             try:
                 if refusal is not None:
                     raise refusal
-                return await serve(request, context)
+                return await serve(data if parse is None else _parsed(parse, data), context)
             except grpc.aio.AbortError:
                 # The handler passed a peer's status through (the gateway).
                 code = context.code().name
@@ -127,6 +128,16 @@ def _enter_call(method: str, context: Context) -> HandrailError | None:
     calls.set_call(request_id, caller, traceparent)
     bind_contextvars(request_id=request_id, method=method)
     return refusal
+
+
+def _parsed(parse: Callable[[bytes], Any], data: bytes) -> Any:
+    """The request; parsed within the boundary, as gRPC itself would answer UNKNOWN with the exception's text."""
+    try:
+        return parse(data)
+    except DecodeError:
+        raise InvalidArgument(
+            "the request is not a message of this method's type (its strings must be UTF-8)", reason="MALFORMED_REQUEST"
+        ) from None
 
 
 async def _refuse(context: Context, method: str, error: BaseException) -> None:
