@@ -12,7 +12,7 @@ from typing import Any, Final
 from adapter_service.domains.aviation.catalogue import find_airport
 from adapter_service.domains.aviation.countries import country_name
 from adapter_service.domains.aviation.planner.follow_ups import topic_referent
-from adapter_service.domains.aviation.planner.references import AIRPORT, AIRPORT_OPTION
+from adapter_service.domains.aviation.planner.references import AIRPORT, AIRPORT_OPTION, position_referent
 from adapter_service.sdk import EntityCitation, Referent
 
 # More airports than this are counted, not listed, in an answer.
@@ -48,6 +48,14 @@ def _km(distance: float, locale: str) -> str:
     return f"{text.replace(',', ' ').replace('.', ',')} км" if is_russian(locale) else f"{text} km"
 
 
+def _nautical_miles(distance_km: float, locale: str) -> str:
+    """Whole nautical miles of 1.852 km, in which flights are planned."""
+    miles = round(distance_km / 1.852)
+    if not is_russian(locale):
+        return f"{miles:,} NM"
+    return f"{miles:,} ".replace(",", " ") + plural_ru(miles, "морская миля", "морские мили", "морских миль")
+
+
 def plural_ru(number: int, one: str, few: str, many: str) -> str:
     """The Russian noun form that a number asks for."""
     if number % 10 == 1 and number % 100 != 11:
@@ -81,6 +89,12 @@ def minute(time: Any) -> str:
     """An RFC 3339 time to the minute: "2030-01-02 09:00 UTC"; "" for none."""
     text = str(time or "")
     return f"{text[:10]} {text[11:16]} UTC" if len(text) >= 16 else ""
+
+
+def refer_position(result: Any) -> tuple[Referent, ...]:
+    """A position that the user gave is kept for the next requests; one that the client sends comes with each."""
+    given = result["source"] == "user" and result.get("observed_time")
+    return (position_referent(result),) if given else ()
 
 
 def cite_position(result: Any) -> tuple[EntityCitation, ...]:
@@ -246,7 +260,7 @@ def say_route(result: Any, locale: str) -> str:
     route = result["properties"]
     ends = f"{named(route['departure'])} – {named(route['destination'])}"
     course = f"{route['initial_course_deg']:.1f}°"
-    distance = _km(route["distance_km"], locale)
+    distance = f"{_km(route['distance_km'], locale)} ({_nautical_miles(route['distance_km'], locale)})"
     if is_russian(locale):
         return f"Маршрут построен: {ends}, {distance} по ортодромии, начальный курс {course.replace('.', ',')}."
     return f"Route built: {ends}, {distance} along the great circle, initial course {course}."
@@ -277,5 +291,11 @@ def refer_route(result: Any) -> tuple[Referent, ...]:
 def limit_route(_result: Any, locale: str) -> tuple[str, ...]:
     """A great circle is no flyable route."""
     if is_russian(locale):
-        return ("Это кратчайшая линия на земном эллипсоиде, без учёта воздушных трасс, ветра и запретных зон.",)
-    return ("This is the shortest line on the ellipsoid; airways, wind and restricted areas are not considered.",)
+        return (
+            "Это кратчайшая линия на земном эллипсоиде, без учёта воздушных трасс, ветра и запретных зон; время полёта "
+            "не рассчитывалось.",
+        )
+    return (
+        "This is the shortest line on the ellipsoid; airways, wind and restricted areas are not considered, and no "
+        "flight time was worked out.",
+    )

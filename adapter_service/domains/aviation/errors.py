@@ -29,14 +29,18 @@ class AviationError(ValueError):
 
 
 class InputInvalid(AviationError):
-    """A parameter's value has the wrong form; `accepted` names the form that would do."""
+    """A parameter's value has the wrong form; `accepted` names the form that would do.
+
+    `accepted_ru` says so in Russian where the form is not the parameter's usual one.
+    """
 
     code = "tool_input_invalid"
 
-    def __init__(self, field: str, accepted: str, value: object = None) -> None:
+    def __init__(self, field: str, accepted: str, value: object = None, accepted_ru: str = "") -> None:
         given = "" if value is None else f", got {quoted(value)}"
         super().__init__(field, f"{field}: accepted is {accepted}{given}")
         self.accepted = accepted
+        self.accepted_ru = accepted_ru
 
 
 class EntityNotFound(AviationError):

@@ -20,6 +20,7 @@ from .flight_plan_fields import PARSERS, parse_field
 from .flight_plan_groups import FlightRules, FlightType, WakeCategory, level_problem, speed_kt, speed_problem
 from .flight_plan_times import rfc3339
 from .geodesy import inverse
+from .wake_categories import wake_category_of
 
 METRES_IN_NAUTICAL_MILE: Final = 1852.0
 REVISABLE_FIELDS: Final[tuple[str, ...]] = tuple(PARSERS)
@@ -196,6 +197,20 @@ def _completed(stated: dict[str, Any]) -> dict[str, Any]:
     return FlightPlan.model_validate({**known, "assumptions": assumptions}).content()
 
 
+def _wake_category(aircraft_type: str | None) -> Assumption:
+    known = wake_category_of(aircraft_type)
+    return Assumption(
+        field="wake_category",
+        value=known or "M",
+        reason_en=f"The category of the type {aircraft_type}."
+        if known
+        else "Medium, the most usual category; the type's own category is not known here.",
+        reason_ru=f"Категория типа {aircraft_type}."
+        if known
+        else "Средняя, самая частая категория; категория самого типа здесь неизвестна.",
+    )
+
+
 def _usual_values(stated: dict[str, Any]) -> list[Assumption]:
     rules = "V" if stated.get("level") == "VFR" else "I"
     callsign = str(stated.get("aircraft_id", ""))
@@ -222,12 +237,7 @@ def _usual_values(stated: dict[str, Any]) -> list[Assumption]:
             if airline
             else "Авиация общего назначения: иного не указано.",
         ),
-        Assumption(
-            field="wake_category",
-            value="M",
-            reason_en="Medium, the most usual category; the type's own category is not known here.",
-            reason_ru="Средняя, самая частая категория; категория самого типа здесь неизвестна.",
-        ),
+        _wake_category(stated.get("aircraft_type")),
         Assumption(
             field="equipment",
             value="S/S",

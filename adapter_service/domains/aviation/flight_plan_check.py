@@ -16,6 +16,7 @@ from .flight_plan import FlightPlan, great_circle_minutes, load_flight_plan
 from .flight_plan_fields import ACCEPTED, MOST_PERSONS
 from .flight_plan_groups import hhmm, level_problem, speed_problem
 from .geodesy import inverse
+from .wake_categories import wake_category_of
 
 REQUIRED_ORDER: Final = (
     "departure_icao",
@@ -46,7 +47,7 @@ _NAMES: Final = {
     "destination_icao": ("Destination aerodrome", "Не указан аэродром назначения"),
     "aircraft_id": ("Callsign", "Не указан позывной"),
     "aircraft_type": ("Aircraft type", "Не указан тип воздушного судна"),
-    "departure_time": ("Departure date and time", "Не указаны дата и время вылета"),
+    "departure_time": ("Departure time with its date", "Не указаны дата и время вылета"),
     "cruising_speed": ("Cruising speed", "Не указана крейсерская скорость"),
     "level": ("Cruising level", "Не указан эшелон"),
     "endurance_minutes": ("Endurance", "Не указан запас топлива по времени"),
@@ -73,11 +74,18 @@ def validate_flight_plan(flight_plan: dict[str, Any], now: datetime | None = Non
         *_aerodromes(plan),
         *_shapes(plan),
         *_departure(plan, moment),
-        *_times(plan),
-        *_persons(plan),
-        *_semicircular(plan),
+        *_lasting(plan),
     ]
     return sorted(findings, key=lambda finding: finding["severity"] != "error")
+
+
+def lasting_warnings(flight_plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The warnings that depend on the content alone, not on the clock: what an approver must see beside the plan."""
+    return [found for found in _lasting(load_flight_plan(flight_plan)) if found["severity"] == "warning"]
+
+
+def _lasting(plan: FlightPlan) -> list[dict[str, Any]]:
+    return [*_times(plan), *_persons(plan), *_agreement(plan), *_semicircular(plan)]
 
 
 def is_valid(findings: Sequence[Mapping[str, Any]]) -> bool:
@@ -267,6 +275,43 @@ def _persons(plan: FlightPlan) -> list[dict[str, Any]]:
             f"Число людей на борту должно быть от 1 до {MOST_PERSONS}.",
         )
     ]
+
+
+def _agreement(plan: FlightPlan) -> list[dict[str, Any]]:
+    """Groups that contradict each other (Doc 4444, Appendix 2, items 8, 9, 15 and 18)."""
+    findings = []
+    if plan.level == "VFR" and plan.flight_rules == "I":
+        findings.append(
+            _finding(
+                "error",
+                "level",
+                "level_against_rules",
+                "Level VFR does not go with instrument flight rules.",
+                "Уровень VFR несовместим с правилами полётов по приборам.",
+            )
+        )
+    if plan.aircraft_type == "ZZZZ" and "TYP/" not in (plan.other_information or ""):
+        findings.append(
+            _finding(
+                "error",
+                "other_information",
+                "type_of_aircraft_missing",
+                "Type ZZZZ needs the type in item 18, as TYP/.",
+                "Тип ZZZZ требует указать тип в поле 18, после TYP/.",
+            )
+        )
+    known = wake_category_of(plan.aircraft_type)
+    if known is not None and plan.wake_category not in (None, known):
+        findings.append(
+            _finding(
+                "warning",
+                "wake_category",
+                "wake_category_against_type",
+                f"The wake turbulence category of {plan.aircraft_type} is {known}, not {plan.wake_category}.",
+                f"Категория турбулентности следа типа {plan.aircraft_type} — {known}, а не {plan.wake_category}.",
+            )
+        )
+    return findings
 
 
 def _semicircular(plan: FlightPlan) -> list[dict[str, Any]]:

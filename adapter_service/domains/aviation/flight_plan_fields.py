@@ -197,9 +197,9 @@ def _level_group(upper: str) -> str | None:
         return "VFR"
     if re.fullmatch(r"[FA]\d{3}|[SM]\d{4}", upper, re.ASCII):
         return upper
-    hit = re.fullmatch(r"(?:FL|FLIGHT LEVEL|F|ЭШЕЛОН|ЭШЕЛОНЕ|ЭШ\.?)?\s?(\d{3})", upper, re.ASCII)
+    hit = re.fullmatch(r"(?:(?:FL|FLIGHT LEVEL|ЭШЕЛОН|ЭШЕЛОНЕ|ЭШ\.?)\s?(\d{2,3})|F?\s?(\d{3}))", upper, re.ASCII)
     if hit:
-        return f"F{hit.group(1)}"
+        return f"F{hit.group(1) or hit.group(2):0>3}"
     hit = re.fullmatch(
         r"(\d{1,2}[ ,.]?\d{3}|\d{3})\s?(FT|FEET|FOOT|ФУТОВ|ФУТ|ФУТА|M|М|METRES|METERS|МЕТРОВ|МЕТР|МЕТРА)\.?", upper
     )

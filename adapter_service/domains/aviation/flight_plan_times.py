@@ -140,6 +140,9 @@ _DAY_WORDS: Final = (
     (r"day after tomorrow|послезавтра", 2),
     (r"tomorrow|завтра", 1),
     (r"today|tonight|сегодня", 0),
+    # Named, so that the validation can say that it is past.
+    (r"day before yesterday|позавчера", -2),
+    (r"yesterday|вчера", -1),
 )
 _FILLERS: Final = frozenset(
     [

@@ -15,7 +15,7 @@ from adapter_service.domains.aviation.planner.follow_ups import topic_referent
 from adapter_service.domains.aviation.planner.references import AIRPORT
 from adapter_service.domains.aviation.questions import field_name
 from adapter_service.domains.aviation.resolvers import display_value
-from adapter_service.sdk import EntityCitation, Finding, Referent, Severity
+from adapter_service.sdk import EntityCitation, Finding, Referent, Severity, Text
 
 
 def summarise_plan(plan: Mapping[str, Any], locale: str) -> str:
@@ -103,12 +103,18 @@ def refer_plan(plan: Any) -> tuple[Referent, ...]:
     return topic_referent("draft_flight_plan"), *(Referent(AIRPORT, icao, known_airport(icao)) for icao in ends if icao)
 
 
+def say_warnings(warnings: Sequence[Text], locale: str) -> str:
+    """Warnings that forbid nothing, in one line; "" for none."""
+    told = " ".join(warning.localized(locale) for warning in warnings)
+    return told and f"{'Замечания' if is_russian(locale) else 'Warnings'}: {told}"
+
+
 def say_findings(findings: Any, locale: str) -> str:
     """What the validation found, errors first."""
     checked: Sequence[Finding] = findings
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
     warnings = [finding for finding in checked if finding.severity is not Severity.ERROR]
-    notes = " ".join(finding.message.localized(locale) for finding in warnings)
+    notes = say_warnings([finding.message for finding in warnings], locale)
     if errors:
         told = " ".join(finding.message.localized(locale) for finding in errors)
         if is_russian(locale):
@@ -116,9 +122,8 @@ def say_findings(findings: Any, locale: str) -> str:
             return f"Проверка плана полёта: {len(errors)} {noun}. {told} {notes}".strip()
         noun = "error" if len(errors) == 1 else "errors"
         return f"Validation of the flight plan: {len(errors)} {noun}. {told} {notes}".strip()
-    if is_russian(locale):
-        return f"План полёта прошёл проверку.{f' Замечания: {notes}' if notes else ''}"
-    return f"The flight plan passed validation.{f' Warnings: {notes}' if notes else ''}"
+    passed = "План полёта прошёл проверку." if is_russian(locale) else "The flight plan passed validation."
+    return f"{passed} {notes}".strip()
 
 
 def _filed_flight(receipt: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from adapter_service.domains.aviation.countries import country_code, country_nam
 from adapter_service.domains.aviation.errors import EntityNotFound, InputInvalid, quoted
 from adapter_service.domains.aviation.flight_plan_fields import MOST_ALTERNATES, parse_alternates, parse_field
 from adapter_service.domains.aviation.matching import resolve_airport
-from adapter_service.domains.aviation.planner.references import airport_options, is_reference
+from adapter_service.domains.aviation.planner.references import airport_options, chosen_of, is_reference
 from adapter_service.domains.aviation.questions import PLAN_FIELDS, accepted_ru, field_name, resolver_of
 from adapter_service.domains.aviation.warming import INDEXES
 from adapter_service.sdk import (
@@ -60,7 +60,7 @@ def _candidate(airport: Airport, locale: str, value: Any) -> Candidate:
 def resolve_place(text: str, context: ResolveContext) -> Resolution:
     """The ICAO code of the airport that a text names; a closed list where several do, also for "there" after a list."""
     if is_reference(text):
-        return _resolve_reference(context)
+        return _resolve_reference(text, context)
     INDEXES.wait()
     found = resolve_airport(text)
     if found.airport is not None:
@@ -94,7 +94,7 @@ def _unknown_place(text: str, context: ResolveContext) -> Text:
     return Text(f"{quoted(text)} is not in the airport catalogue.", f"«{_plain(text)}» нет в каталоге аэропортов.")
 
 
-def _resolve_reference(context: ResolveContext) -> Resolution:
+def _resolve_reference(text: str, context: ResolveContext) -> Resolution:
     airports = [airport for o in airport_options(context.memory) if (airport := find_airport(o.identity)) is not None]
     if not airports:
         return Unresolved(
@@ -103,6 +103,9 @@ def _resolve_reference(context: ResolveContext) -> Resolution:
                 f"Раньше аэропорт не упоминался. {_AIRPORT_FORM.ru}",
             )
         )
+    chosen = chosen_of(text, airports)
+    if chosen is not None:
+        return Resolved(chosen.icao, display_name(chosen))
     return Candidates(tuple(_candidate(airport, context.locale, airport.icao) for airport in airports))
 
 

@@ -34,7 +34,12 @@ def build_route(departure_icao: str, destination_icao: str) -> dict[str, Any]:
     departure = require_airport(departure_icao, "departure_icao")
     destination = require_airport(destination_icao, "destination_icao")
     if departure.icao == destination.icao:
-        raise InputInvalid("destination_icao", "an airport other than the departure", destination.icao)
+        raise InputInvalid(
+            "destination_icao",
+            "an airport other than the departure",
+            destination.icao,
+            accepted_ru="аэропорт, отличный от аэропорта вылета",
+        )
     ends = (
         departure.latitude_deg,
         departure.longitude_deg,

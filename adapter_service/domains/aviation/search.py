@@ -87,10 +87,17 @@ def search_airports(
     if radius_km is not None:
         if center is None:
             raise InputInvalid(
-                "radius_km", "given together with a centre (center_lat_deg and center_lon_deg, or center_icao)"
+                "radius_km",
+                "given together with a centre (center_lat_deg and center_lon_deg, or center_icao)",
+                accepted_ru="только вместе с местом, вокруг которого искать",
             )
         if not 0.0 < radius_km <= FARTHEST_KM:
-            raise InputInvalid("radius_km", f"more than 0 and at most {FARTHEST_KM:.0f} kilometres", radius_km)
+            raise InputInvalid(
+                "radius_km",
+                f"more than 0 and at most {FARTHEST_KM:.0f} kilometres",
+                radius_km,
+                accepted_ru=f"больше 0 и не больше {FARTHEST_KM:.0f} километров",
+            )
     chosen_kind = _kind(kind, asked_by_name=bool(name or code))
 
     found = _filtered(name, city, code, country, subdivision)
@@ -150,7 +157,10 @@ def _order(sort: Sort | None, center: _Center | None, asked_by_text: bool) -> So
         return "relevance" if asked_by_text else "name"
     if sort in ("distance", "distance_desc") and center is None:
         raise InputInvalid(
-            "sort", "by distance only with a centre (center_lat_deg and center_lon_deg, or center_icao)", sort
+            "sort",
+            "by distance only with a centre (center_lat_deg and center_lon_deg, or center_icao)",
+            sort,
+            accepted_ru="по расстоянию только от названного места",
         )
     return sort
 
@@ -168,9 +178,14 @@ def _filtered(
     given = {"name": name, "city": city, "code": code, "country": country, "subdivision": subdivision}
     for field, text in given.items():
         if text is not None and not fold(text):
-            raise InputInvalid(field, "a text with letters or digits", text)
+            raise InputInvalid(field, "a text with letters or digits", text, accepted_ru="текст с буквами или цифрами")
         if text is not None and len(text) > LONGEST_TEXT:
-            raise InputInvalid(field, f"a text of at most {LONGEST_TEXT} characters", text)
+            raise InputInvalid(
+                field,
+                f"a text of at most {LONGEST_TEXT} characters",
+                text,
+                accepted_ru=f"текст не длиннее {LONGEST_TEXT} знаков",
+            )
     code_of_country = None if country is None else _country(country)
     chosen: list[Airport] | None = None
     for icaos in (_by_code(code), _by_name(name), _by_city(city)):
@@ -194,14 +209,24 @@ def _filtered(
 def _areas(text: str) -> frozenset[Area]:
     areas = subdivisions(text)
     if not areas:
-        raise InputInvalid("subdivision", "a state, province or region that the catalogue has, for example Texas", text)
+        raise InputInvalid(
+            "subdivision",
+            "a state, province or region that the catalogue has, for example Texas",
+            text,
+            accepted_ru="штат, провинция или регион из каталога, например Texas",
+        )
     return frozenset(areas)
 
 
 def _country(text: str) -> str:
     code = country_code(text.upper() if len(text.strip()) == 2 else text)
     if code is None:
-        raise InputInvalid("country", "an ISO 3166-1 alpha-2 code or a country's name in English or Russian", text)
+        raise InputInvalid(
+            "country",
+            "an ISO 3166-1 alpha-2 code or a country's name in English or Russian",
+            text,
+            accepted_ru="двухбуквенный код или название страны",
+        )
     return code
 
 

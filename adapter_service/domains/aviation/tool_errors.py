@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
 from adapter_service.domains.aviation.errors import EntityNotFound, FilingConflict, InputInvalid, quoted
-from adapter_service.domains.aviation.questions import PLAN_FIELDS, accepted_ru, field_name
+from adapter_service.domains.aviation.questions import PLAN_FIELDS, SEARCH_SLOTS, accepted_ru, field_name
 from adapter_service.sdk import Text, ToolError
 
 P = ParamSpec("P")
@@ -57,7 +57,7 @@ def _not_found(error: EntityNotFound) -> ToolError:
         error.code,
         Text(
             f"{quoted(error.text)} is not in the airport catalogue.",
-            f"{quoted(error.text)}: нет в каталоге аэропортов.",
+            f"«{quoted(error.text).strip('“”')}» нет в каталоге аэропортов.",
         ),
         helpful_action=Text(
             "Name a city, an airport, or an IATA or ICAO code.", "Назовите город, аэропорт или код ИАТА или ИКАО."
@@ -70,8 +70,9 @@ def _not_found(error: EntityNotFound) -> ToolError:
 
 def _invalid(error: InputInvalid) -> ToolError:
     field = error.field
-    name = field_name(field) if field in PLAN_FIELDS else Text(field, field)
-    accepted = accepted_ru(field) if field in PLAN_FIELDS else error.accepted
+    slot = SEARCH_SLOTS.get(field)
+    name = field_name(field) if field in PLAN_FIELDS else (slot and slot.label) or Text(field, field)
+    accepted = error.accepted_ru or (accepted_ru(field) if field in PLAN_FIELDS else error.accepted)
     return ToolError(
         error.code,
         Text(f"{name.en}: accepted is {error.accepted}.", f"{name.ru}: принимается {accepted}."),

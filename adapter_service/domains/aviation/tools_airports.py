@@ -103,6 +103,7 @@ POSITION_TOOL: Final = Tool(
     slots={"position": questions.POSITION},
     say=answers.say_position,
     cites=answers.cite_position,
+    referents=answers.refer_position,
     limitations=answers.limit_position,
 )
 SEARCH_TOOL: Final = Tool(

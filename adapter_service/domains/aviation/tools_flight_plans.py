@@ -114,15 +114,17 @@ def filing_target(arguments: Mapping[str, Any]) -> str:
 
 
 def filing_preview(arguments: Mapping[str, Any], locale: str) -> str:
-    """The message that would be written, and the fields in words."""
+    """The message that would be written, the fields in words, and what the validation warned of."""
     plan = arguments["flight_plan"]
     summary = plan_answers.summarise_plan(plan, locale)
     try:
         message = flight_plan_filing.to_fpl_message(plan)
+        warnings = flight_plan_check.lasting_warnings(plan)
     except AviationError:
         # An approval is asked for validated plans only; a plan without a message is shown by its fields.
         return summary
-    return f"{message}\n\n{summary}"
+    told = plan_answers.say_warnings([Text(found["message_en"], found["message_ru"]) for found in warnings], locale)
+    return "\n\n".join(filter(None, (message, summary, told)))
 
 
 def _draft_output() -> ArtifactOutput:

@@ -98,8 +98,8 @@ def _mean_temperature_c(airport: Airport, hour: datetime) -> float:
     Rough, and meant to be: it only has to look like weather of the place and season.
     """
     latitude = math.radians(airport.latitude_deg)
-    mean = 27.0 - 45.0 * math.sin(latitude) ** 2
-    season = 18.0 * math.sin(latitude) * math.cos(2.0 * math.pi * (hour.timetuple().tm_yday - 200) / 365.25)
+    mean = 27.0 - 32.0 * math.sin(latitude) ** 2
+    season = 13.0 * math.sin(latitude) * math.cos(2.0 * math.pi * (hour.timetuple().tm_yday - 200) / 365.25)
     solar_hour = hour.hour + airport.longitude_deg / 15.0
     daily = 4.0 * math.cos(2.0 * math.pi * (solar_hour - 15.0) / 24.0) * math.cos(latitude)
     return mean + season + daily - 2.0 * airport.elevation_ft / 1000.0

@@ -21,6 +21,7 @@ from adapter_service.domains.aviation.flight_plan_check import (
     FINAL_RESERVE_MINUTES,
     REQUIRED_ORDER,
     is_valid,
+    lasting_warnings,
     validate_flight_plan,
 )
 
@@ -215,3 +216,33 @@ def test_bad_input() -> None:
     with pytest.raises(InputInvalid) as naive:
         validate_flight_plan({**_plan(), "departure_time": "2030-01-02T09:00:00"}, NOW)
     assert naive.value.field == "flight_plan.departure_time"
+
+
+@pytest.mark.parametrize(
+    ("aircraft_type", "category"), [("B772", "H"), ("A388", "J"), ("C172", "L"), ("A320", "M"), ("QQ77", "M")]
+)
+def test_the_wake_category_follows_from_a_known_type(aircraft_type: str, category: str) -> None:
+    plan = _plan(aircraft_type=aircraft_type)
+    assert plan["wake_category"] == category
+    reason = next(item["reason_en"] for item in plan["assumptions"] if item["field"] == "wake_category")
+    assert (aircraft_type in reason) == (aircraft_type != "QQ77")
+    assert revise_flight_plan(plan, aircraft_type="B744", now=NOW)["wake_category"] == "H"
+
+
+def test_groups_that_contradict_each_other() -> None:
+    assert _codes(_plan(aircraft_type="B772", wake_category="M"), "warning") == ["wake_category_against_type"]
+    assert _codes(_plan(level="VFR", flight_rules="I")) == ["level_against_rules"]
+    unlisted = _plan(aircraft_type="ZZZZ")
+    assert _codes(unlisted) == ["type_of_aircraft_missing"]
+    assert _codes(revise_flight_plan(unlisted, other_information="TYP/HOMEBUILT", now=NOW)) == []
+
+
+def test_warnings_for_the_approver_do_not_depend_on_the_clock() -> None:
+    plan = {**_plan(level="F350"), "departure_time": "2001-01-01T00:00:00Z"}
+    assert [found["code"] for found in lasting_warnings(plan)] == ["level_against_semicircular_rule"]
+    assert lasting_warnings(_plan()) == []
+
+
+def test_yesterday_is_past_and_not_the_next_such_hour() -> None:
+    assert _codes(_plan(departure_time="yesterday at 14:00")) == ["departure_time_past"]
+    assert _plan(departure_time="позавчера в 14:00")["departure_time"] == "2029-12-30T14:00:00Z"

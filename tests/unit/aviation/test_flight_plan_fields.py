@@ -29,6 +29,8 @@ NOW = datetime(2029, 12, 31, 14, 17, 5, tzinfo=UTC)
     ("field", "text", "value"),
     [
         ("level", "FL350", "F350"),
+        ("level", "FL85", "F085"),
+        ("level", "эшелон 85", "F085"),
         ("level", "fl 350", "F350"),
         ("level", "эшелон 350", "F350"),
         ("level", "на эшелоне 350", "F350"),

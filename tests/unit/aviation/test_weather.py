@@ -58,6 +58,16 @@ def test_latitude_and_season_show() -> None:
     assert _mean_temperature("NZAA", 1) > _mean_temperature("NZAA", 7)
 
 
+@pytest.mark.parametrize(
+    ("icao", "january", "july"),
+    [("EGLL", 5, 19), ("UUEE", -7, 19), ("KJFK", 0, 25), ("RJTT", 6, 26), ("YSSY", 23, 13), ("HECA", 14, 29)],
+)
+def test_the_mean_is_near_the_real_climate(icao: str, january: int, july: int) -> None:
+    """Long-term means of the stations; the model is rough, but Paris has no arctic November."""
+    assert abs(_mean_temperature(icao, 1) - january) < 10
+    assert abs(_mean_temperature(icao, 7) - july) < 10
+
+
 class _Station:
     name = "station"
     synthetic = False

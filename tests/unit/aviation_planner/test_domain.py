@@ -186,6 +186,40 @@ def test_errors_become_correctable_tool_errors(domain: Domain) -> None:
     assert "100" in limit.value.explanation.en
 
 
+def test_refusals_in_russian_are_russian(domain: Domain) -> None:
+    """The accepted form of a value, and the reason, in the language of the conversation."""
+    with pytest.raises(ToolError) as same:
+        call(domain.tool("build_route"), departure_icao="EGLL", destination_icao="EGLL")
+    assert "отличный от аэропорта вылета" in same.value.explanation.ru
+    with pytest.raises(ToolError) as far:
+        call(domain.tool("search_airports"), center_icao="EDDB", radius_km=30_000.0)
+    assert far.value.explanation.ru == "радиус, км: принимается больше 0 и не больше 20040 километров."
+
+
+def test_the_approver_sees_what_the_validation_warned_of(domain: Domain) -> None:
+    plan = call(domain.tool("draft_flight_plan"), **COMPLETE)
+    preview = domain.tool("file_flight_plan").preview
+    assert preview is not None
+    assert "Warnings: Level F350 is not one of the levels" in preview({"flight_plan": plan}, "en")
+    assert "Замечания: Эшелон F350 не относится" in preview({"flight_plan": plan}, "ru")
+
+
+def test_warnings_are_not_counted_among_errors(domain: Domain) -> None:
+    tool = domain.tool("validate_flight_plan")
+    plan = call(domain.tool("draft_flight_plan"), **{**COMPLETE, "endurance_minutes": 30})
+    told = tool.say(call(tool, flight_plan=plan), "en")
+    assert told.startswith("Validation of the flight plan: 1 error. Endurance")
+    assert " is needed. Warnings: Level F350" in told
+
+
+def test_a_route_is_told_in_kilometres_and_nautical_miles(domain: Domain) -> None:
+    tool = domain.tool("build_route")
+    route = call(tool, departure_icao="KJFK", destination_icao="EGLL")
+    assert "5,554.5 km (2,999 NM)" in tool.say(route, "en")
+    assert "5 554,5 км (2 999 морских миль)" in tool.say(route, "ru")
+    assert "no flight time was worked out" in tool.limitations(route, "en")[0]
+
+
 def test_flight_plan_from_draft_to_filing(domain: Domain, tmp_path: Path) -> None:
     draft, validate, revise, file = (
         domain.tool(f"{verb}_flight_plan") for verb in ("draft", "validate", "revise", "file")

@@ -84,11 +84,25 @@ def test_unknown_airport_and_country_are_explained() -> None:
 
 def test_there_after_a_list_offers_that_list() -> None:
     listed = Memory(referents=(Referent("airport_option", "EGLL", "x"), Referent("airport_option", "EGKK", "y")))
-    for text in ("there", "second one", "там", "that airport"):
+    for text in ("there", "там", "that airport", "the fifth one"):
         found = resolve("airport", text, listed)
         assert isinstance(found, Candidates)
         assert [option.identity for option in found.options] == ["EGLL", "EGKK"]
     assert isinstance(resolve("airport", "there"), Unresolved)
+
+
+@pytest.mark.parametrize(
+    ("text", "icao"), [("the first one", "EGLL"), ("втором", "EGKK"), ("the last one", "EGKK"), ("последнем", "EGKK")]
+)
+def test_an_ordinal_chooses_from_the_list_that_was_shown(text: str, icao: str) -> None:
+    """Whoever says which one is not asked which one."""
+    shown = (
+        Referent("airport_option", "EGLL", "Heathrow (EGLL)"),
+        Referent("airport_option", "EGKK", "Gatwick (EGKK)"),
+    )
+    found = resolve("airport", text, Memory(referents=shown))
+    assert isinstance(found, Resolved)
+    assert found.value == icao
 
 
 def test_position_by_coordinates_place_or_not_at_all() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from adapter_service.domains.aviation.matching import resolve_airport
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, number_of
 from adapter_service.domains.aviation.planner.tokens import Token, tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
@@ -56,7 +57,7 @@ def _begins_clause(tokens: list[Token], index: int, start: int, text: str) -> bo
         return True
     if _is_after_that(tokens, index):
         return not (is_a(before, Cat.AND) and index - 1 == start)
-    if is_a(token, Cat.AND) and _is_after_that(tokens, index + 1):
+    if is_a(token, Cat.AND) and (_is_after_that(tokens, index + 1) or _is_next_journey(tokens, index, start)):
         return True
     if before.text == "," or is_a(token, Cat.AND):
         if is_a(before, Cat.AND):
@@ -71,6 +72,21 @@ def _is_after_that(tokens: list[Token], index: int) -> bool:
     return tokens[index].lower in ("after", "после") and is_a(tokens[index + 1], Cat.THIS)
 
 
+def _is_next_journey(tokens: list[Token], index: int, start: int) -> bool:
+    """ "from Oslo to Rome and Paris to Nice", «… и из Парижа в Ниццу»: both ends again make another journey."""
+    before = tokens[start:index]
+    if not any(is_a(token, Cat.FROM) for token in before) or any(is_a(token, Cat.CHANGE) for token in before):
+        return False
+    if not any(is_a(token, Cat.TO) or (not token.lower.isascii() and is_a(token, Cat.AT)) for token in before):
+        return False
+    if is_a(tokens[min(index + 1, len(tokens) - 1)], Cat.FROM):
+        return True
+    behind = index + 1
+    while behind < len(tokens) and tokens[behind].kind == "word" and not categories(tokens[behind]):
+        behind += 1
+    return index + 1 < behind < len(tokens) and is_a(tokens[behind], Cat.TO)
+
+
 def _opens_request(tokens: list[Token], index: int, start: int) -> bool:
     """Does a new request begin here: a verb, or the noun of another request, before any name or number?"""
     if not _has_object(tokens[start:index]):
@@ -82,6 +98,8 @@ def _opens_request(tokens: list[Token], index: int, start: int) -> bool:
     for position in range(index, min(index + 6, len(tokens))):
         token = tokens[position]
         kinds = categories(token)
+        if kinds and _is_airport_code(token, tokens):
+            return False  # "between Aachen and FACT": a code that is also a word
         verb = bool(kinds & set(_VERBS)) and not (kinds & {Cat.FILLER} and not kinds & {Cat.SHOW, Cat.BUILD})
         if verb and not (about_plan and token.lower in ("flight", "полет", "полета")):
             # "and the distance", "and plan": a verb needs something to act on.
@@ -96,6 +114,13 @@ def _opens_request(tokens: list[Token], index: int, start: int) -> bool:
         if not (kinds & set(_SKIPPED)) and token.text != "," and number_of(token) is None:
             return False
     return False
+
+
+def _is_airport_code(token: Token, tokens: list[Token]) -> bool:
+    """A code in capitals among words that are not all in capitals, if the catalogue has it."""
+    if not token.is_code or not any(other.text.islower() for other in tokens):
+        return False
+    return resolve_airport(token.text).how in ("icao_code", "iata_code")
 
 
 def _has_object(tokens: list[Token]) -> bool:

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from adapter_service.domains.aviation.catalogue import airports, find_airport
 from adapter_service.domains.aviation.countries import country_code, country_name
 from adapter_service.domains.aviation.gazetteer import weight_of
 from adapter_service.domains.aviation.matching import city_icaos, resolve_airport
-from adapter_service.domains.aviation.planner.follow_ups import Topic
+from adapter_service.domains.aviation.planner.follow_ups import Topic, last_topic
 from adapter_service.domains.aviation.planner.grammar import BARE, Frame, split_pair
 from adapter_service.domains.aviation.planner.places import AirportQuery, Me, Place, PlaceText, Position, Reference
-from adapter_service.domains.aviation.planner.references import Spoken, remembered_airport, spoken_airport
+from adapter_service.domains.aviation.planner.references import (
+    Spoken,
+    remembered_airport,
+    remembered_position,
+    spoken_airport,
+)
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 from adapter_service.domains.aviation.subdivisions import says_kind, subdivisions
 from adapter_service.sdk import ArtifactFill, Fill, Memory, ResultFill, TaskDraft, TextFill, ValueFill
@@ -35,9 +41,10 @@ _AIRPORT_NAMES: Final = frozenset({"icao_code", "iata_code", "name", "partial"})
 class Composer:
     """Collects the tasks of one message, clause by clause."""
 
-    def __init__(self, memory: Memory, locale: str) -> None:
+    def __init__(self, memory: Memory, locale: str, now: datetime) -> None:
         self.memory = memory
         self.locale = locale
+        self.now = now
         self.tasks: list[TaskDraft] = []
         self.spoken: Spoken | None = None
         self.plan: ArtifactFill | None = None
@@ -66,7 +73,8 @@ class Composer:
     def position(self) -> str:
         """The task that gets the user's position, made once a message."""
         if not self._position_task:
-            self._position_task = self.add("get_position", dict(self._position_fills))
+            known = {"position": remembered_position(self.memory, self.now)}
+            self._position_task = self.add("get_position", {**known, **self._position_fills})
         return self._position_task
 
     def icao(self, place: Place | None) -> Fill | None:
@@ -156,7 +164,9 @@ class Composer:
     def search_frame(self, frame: Frame) -> str:
         """A clause that asks for airports; returns the words that could not be understood, "" where all could."""
         query = frame.query
-        centred = query.superlative is not None or query.radius_km is not None
+        if frame.at(Cat.BETWEEN):
+            return frame.text  # no search finds what lies between two places
+        centred = query.superlative is not None or query.radius_km is not None or query.sort.startswith("distance")
         near = frame.at(Cat.NEAR)
         if near and query.centre is None:
             query.centre, query.near = near[0], True
@@ -216,10 +226,16 @@ class Composer:
                 for place in places
             ]
         wanted: list[Place | None] = [*places] or [None]
-        for place in wanted:
-            fill = self.icao(place)
+        for fill in [fill for place in wanted for fill in self._airports(place)]:
             task = self.add(tool, {"icao": fill})
             self.spoken = Spoken(ResultFill(task, "icao") if fill is None or isinstance(fill, TextFill) else fill)
+
+    def _airports(self, place: Place | None) -> list[Fill | None]:
+        """What fills the slots for one place: one airport, or as many as "the two nearest" asks for."""
+        if isinstance(place, AirportQuery) and place.superlative and 1 < (place.count or 1) <= _MOST_LEGS:
+            task = self.search(place)
+            return [ResultFill(task, f"airports.{index}.icao") for index in range(place.count or 1)]
+        return [self.icao(place)]
 
     def journey(self, frame: Frame) -> None:
         """One route, or a leg each where intermediate airports are named."""
@@ -231,6 +247,18 @@ class Composer:
             self.spoken = Spoken(
                 destination if reusable and destination else ResultFill(task, "properties.destination.icao")
             )
+
+    def route_ends(self) -> dict[str, Fill]:
+        """The ends of the route that was asked for last, in this message or in what memory has as the last request."""
+        built = next((task for task in reversed(self.tasks) if task.tool == "build_route"), None)
+        if built is not None:
+            ends = {"departure_icao": "departure", "destination_icao": "destination"}
+            return {slot: ResultFill(built.name, f"properties.{end}.icao") for slot, end in ends.items()}
+        topic = last_topic(self.memory)
+        if topic is None or topic.tool != "build_route":
+            return {}
+        known = {f"{end}_icao": _known(topic.kept.get(end)) for end in ("departure", "destination")}
+        return {slot: fill for slot, fill in known.items() if fill is not None}
 
     def repeat(self, topic: Topic, frame: Frame) -> bool:
         """The last request once more with the places of a clause that asks nothing itself; False where it cannot be."""

@@ -18,8 +18,8 @@ from adapter_service.domains.aviation.planner.grammar import BARE, Frame, read_c
 from adapter_service.domains.aviation.planner.intents import kinds_of, names_plan
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, ordinal_of, word_set
 from adapter_service.domains.aviation.planner.places import PlaceText
-from adapter_service.domains.aviation.planner.plan_fields import read_plan_fields
-from adapter_service.domains.aviation.planner.plan_tasks import plan_fills
+from adapter_service.domains.aviation.planner.plan_fields import read_plan_fields, value_alone
+from adapter_service.domains.aviation.planner.plan_tasks import plan_fills, unused_place
 from adapter_service.domains.aviation.planner.references import current_plan, plan_fill
 from adapter_service.domains.aviation.planner.tokens import stem, tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
@@ -180,8 +180,7 @@ def answer_text(text: str, question: OpenQuestion) -> str:
         return re.sub(r"\s+(?:one|airport|аэропорт)$", "", stripped, flags=re.IGNORECASE) or stripped
     if question.slot in _FREE_TEXT_SLOTS:
         return stripped
-    fields = read_plan_fields(stripped)
-    return fields.values.get(question.slot, stripped)
+    return value_alone(stripped, question.slot)
 
 
 def _chosen_option(text: str, options: tuple[str, ...]) -> str:
@@ -214,7 +213,7 @@ def _by_order(text: str, options: tuple[str, ...]) -> str:
     if is_a(tokens[0], Cat.LAST):
         return options[-1]
     digits = tokens[0].text
-    number = ordinal_of(tokens[0]) or (int(digits) if digits.isdigit() and len(digits) <= 2 else 0)
+    number = ordinal_of(tokens[0]) or (int(digits) if digits.isdecimal() and len(digits) <= 2 else 0)
     return options[number - 1] if 1 <= number <= len(options) else ""
 
 
@@ -305,11 +304,18 @@ def _revision(text: str, request: PlanningRequest) -> Proposal | None:
         return None
     open_tasks = [task for task in request.tasks if task.tool in _PLAN_TOOLS and task.state == _OPEN]
     frame = read_clause(text, as_plan=True, as_journey=True)
-    composer = Composer(request.memory, request.locale)
+    composer = Composer(request.memory, request.locale, request.now)
     fills = plan_fills(composer, frame)
     tokens = tokenise(text)
     about_new = names_plan(tokens) and kinds & {Cat.FILE, Cat.DRAFT} and not kinds & {Cat.THIS}
-    if not fills or frame.leftovers or composer.tasks or about_new or (kinds & {Cat.ROUTE} and "route" not in fills):
+    if (
+        not fills
+        or frame.leftovers
+        or unused_place(frame)
+        or composer.tasks
+        or about_new
+        or (kinds & {Cat.ROUTE} and "route" not in fills)
+    ):
         return None
     if open_tasks:
         task = open_tasks[-1]

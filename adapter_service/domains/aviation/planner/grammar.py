@@ -10,7 +10,7 @@ from typing import Final
 
 from adapter_service.domains.aviation.demonyms import country_of_adjective
 from adapter_service.domains.aviation.matching import looks_like_place, resolve_airport
-from adapter_service.domains.aviation.planner.lexicon import asks_beyond, categories, is_a, number_of, ordinal_of
+from adapter_service.domains.aviation.planner.lexicon import categories, is_a, is_beyond, number_of, ordinal_of
 from adapter_service.domains.aviation.planner.measures import find_measures, merge
 from adapter_service.domains.aviation.planner.places import (
     VERBS,
@@ -77,7 +77,7 @@ def read_clause(text: str, *, as_plan: bool, as_journey: bool) -> Frame:
     frame = Frame(text, tokenise(text), fields=fields)
     for token in frame.words:
         frame.said |= categories(token)
-    if not as_plan and asks_beyond(frame.words):
+    if is_beyond(frame.words, as_plan=as_plan):
         frame.leftovers.append(text)
     index, role = 0, BARE
     while index < len(merged):

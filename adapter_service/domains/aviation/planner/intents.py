@@ -109,6 +109,10 @@ def intent_of(frame: Frame) -> Intent:
     only_nearest = _describes_airports(frame) and not frame.at(Cat.FROM, Cat.TO, Cat.BETWEEN, BARE)
     if frame.has(Cat.ROUTE, Cat.DISTANCE) and only_nearest and not frame.has(Cat.ROUTE):
         return Intent.SEARCH
+    # "airports in Brazil by distance from Manaus" orders a list; "airports between Oslo and Rome" is refused as one.
+    listed = frame.has(Cat.AIRPORTS) and not frame.has(Cat.ROUTE, Cat.FLY)
+    if listed and (frame.query.sort or (frame.at(Cat.BETWEEN) and not frame.has(Cat.DISTANCE))):
+        return Intent.SEARCH
     if (
         frame.has(Cat.ROUTE)
         or (frame.has(Cat.FLY) and _travels(frame))

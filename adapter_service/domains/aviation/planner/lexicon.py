@@ -77,7 +77,7 @@ def is_a(token: Token, *wanted: Cat) -> bool:
 
 def number_of(token: Token) -> int | None:
     """The whole number that a token writes in digits or as a word, else None."""
-    if token.kind == "number" and token.text.isdigit() and len(token.text) <= 6:
+    if token.kind == "number" and token.text.isdecimal() and len(token.text) <= 6:
         return int(token.text)
     return NUMBER_WORDS.get(token.lower)
 
@@ -91,7 +91,26 @@ _BEYOND: Final = word_set("who who's whose why when кто чей почему �
 _CAN: Final = word_set("can could would knows may может мог бы знает нибудь")
 
 
-def asks_beyond(words: list[Token]) -> bool:
+_EXCEPT: Final = word_set("except excepting excluding кроме исключая исключением")
+
+
+def is_beyond(words: list[Token], *, as_plan: bool) -> bool:
+    """Does a clause ask for what no tool of this domain does, whatever else it says?"""
+    return _excludes(words) or (not as_plan and _asks_beyond(words))
+
+
+def _excludes(words: list[Token]) -> bool:
+    """Is a place left out ("airports not in Germany", «кроме Орли»)? No tool of this domain leaves one out."""
+    for token, following in zip(words, words[1:], strict=False):
+        if token.lower in _EXCEPT:
+            return True
+        negated = token.lower in ("not", "не") and following.kind == "word"
+        if negated and (not categories(following) or is_a(following, Cat.AT, Cat.FROM, Cat.TO, Cat.NEAR, Cat.OF)):
+            return True
+    return False
+
+
+def _asks_beyond(words: list[Token]) -> bool:
     """Does a clause begin by asking who, why or when? No tool of this domain knows."""
     plain = [token for token in words if token.kind == "word" and not is_a(token, Cat.AND, Cat.GREETING)]
     if not plain or plain[0].lower not in _BEYOND:

@@ -177,7 +177,7 @@ def _query_start(reader: Reader, start: int, index: int) -> int | None:
     probe = index
     token = reader.token(probe)
     if token is not None and (number_of(token) is not None or ordinal_of(token) is not None):
-        probe += 1
+        probe = reader.skip(probe + 1, Cat.AIRPORT, Cat.AIRPORTS)  # "the two airports nearest to Lima"
     probe = reader.skip(probe, Cat.FILLER) if not reader.is_at(probe, Cat.NEAREST, Cat.FARTHEST) else probe
     if reader.is_at(probe, Cat.NEAREST, Cat.FARTHEST):
         return index
@@ -262,7 +262,11 @@ def _bridge(reader: Reader, start: int, end: int) -> int:
     following = reader.token(behind)
     if following is not None and following.kind == "word" and not is_a(following, *_STOPS):
         whole = reader.between(start, behind + 1)
-        if _is_one_name(whole, reader.between(start, end), reader.between(behind, behind + 1)):
+        left, right = reader.between(start, end), reader.between(behind, behind + 1)
+        # Two places with "and" between them are two: reading them as one long name would take a quarter of a second.
+        two = is_a(reader.tokens[end], Cat.AND) and looks_like_place(left) and looks_like_place(right)
+        two = two or left.casefold() == right.casefold()  # «из Осло в Осло»
+        if country_code(whole) is not None or (not two and _is_one_name(whole, right)):
             return behind + 1
     if reader.tokens[end].capitalised and looks_like_place(reader.between(start, end + 1)):
         single = reader.tokens[end].text
@@ -271,10 +275,8 @@ def _bridge(reader: Reader, start: int, end: int) -> int:
     return end
 
 
-def _is_one_name(whole: str, left: str, right: str) -> bool:
-    """Is "left … right" a name of its own, and not two places beside each other?"""
-    if country_code(whole) is not None:
-        return True
+def _is_one_name(whole: str, right: str) -> bool:
+    """Is a text that ends with `right` a name of its own, and not two places beside each other?"""
     if country_code(right) is not None:
         linked = f" {whole.casefold()} "
         return (" in " in linked or " of " in linked) and looks_like_place(whole)

@@ -11,14 +11,17 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adapter_service.domains.aviation.planner.lexicon import NUMBER_WORDS
+from adapter_service.domains.aviation.planner.lexicon import NUMBER_WORDS, is_a
+from adapter_service.domains.aviation.planner.tokens import tokenise
+from adapter_service.domains.aviation.planner.word_kinds import Cat
 
 # What takes the place of a found field, so that no name is read across it.
 GAP: Final = "|"
 
 _NUMBER_WORD: Final = "|".join(sorted((word for word in NUMBER_WORDS if len(word) > 2), key=len, reverse=True))
 _LINK: Final = (
-    r"\s*(?:(?:(?:should\s+(?:now\s+)?be|must\s+be|now|теперь|станет|to|until|till|at|of|is|for|be|as|equals?|by|with|on|up|down|the|a|на|до|в|равн\w+|"
+    # The label is over: "alternates" is not "alternate" with the value "s".
+    r"(?![^\W\d_])\s*(?:(?:(?:should\s+(?:now\s+)?be|must\s+be|now|теперь|станет|to|until|till|at|of|is|for|be|as|equals?|by|with|on|up|down|the|a|на|до|в|равн\w+|"
     r"будет|это)(?!\w)|[:=—–-])[\s:]*)*"
 )
 _MONTH: Final = (
@@ -30,17 +33,19 @@ _WEEKDAY: Final = (
     r"понедельник|вторник|среду|четверг|пятницу|субботу|воскресенье"
 )
 _DATE: Final = (
-    rf"(?:(?:the\s+)?day\s+after\s+tomorrow|tomorrow(?:\s+(?:morning|evening|night|afternoon))?|today|tonight|"
+    rf"(?:(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)|yesterday|"
+    rf"tomorrow(?:\s+(?:morning|evening|night|afternoon))?|today|tonight|"
     rf"{_WEEKDAY}|"
     rf"\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\d{{1,2}}\.\d{{2}}(?=\s+(?:в|at)\s)|"
     rf"\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTH})(?:\s+\d{{4}})?|(?:{_MONTH})\s+\d{{1,2}}(?:st|nd|rd|"
     rf"th)?(?:,?\s+\d{{4}})?|"
-    r"послезавтра|завтра|сегодня(?:\s+(?:утром|вечером|днем))?)"
+    r"послезавтра|завтра|позавчера|вчера|сегодня(?:\s+(?:утром|вечером|днем))?)"
 )
 _ZONE: Final = r"(?:\s*(?:z|utc|gmt|zulu|по\s+utc|по\s+гринвичу)\b)"
 _CLOCK: Final = (
     rf"(?:\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s*[ap]\.?m\b\.?)?{_ZONE}?|\d{{4}}{_ZONE}|\d{{1,2}}{_ZONE}|"
     rf"\d{{1,2}}\s*[ap]\.?m\b\.?{_ZONE}?|\d{{1,2}}\s*o'?clock|"
+    rf"\d{{1,2}}(?::\d{{2}})?\s+(?:утра|вечера|дня|ночи)\b{_ZONE}?|"
     rf"\d{{1,2}}\s*час\w*(?:\s*\d{{1,2}}\s*мин\w*)?(?:\s+(?:утра|вечера|дня|ночи))?{_ZONE}?|"
     rf"noon|midnight|полдень|полночь)"
 )
@@ -168,7 +173,8 @@ _PATTERNS: Final = tuple(
             r"(?P<v>non-?scheduled|scheduled|general\s+aviation|military)(?=\s+flight\b)|"
             r"(?P<w>(?:не)?регулярный)\s+рейс",
         ),
-        ("flight_rules", r"(?<!level )(?<!\w)(?P<v>IFR|VFR|ППП|ПВП)(?!\w)"),
+        _labelled("level", r"(?:VFR|ПВП)\b"),
+        ("flight_rules", r"(?<!\w)(?P<v>IFR|VFR|ППП|ПВП)(?!\w)"),
         _labelled("flight_rules", r"[IVYZ]\b"),
         _labelled("total_eet_minutes", _DURATION),
         _labelled("endurance_minutes", _DURATION),
@@ -237,6 +243,21 @@ def read_plan_fields(text: str) -> PlanFields:
             named.append(field)
             rest = pattern.sub(lambda match: GAP + " " * (len(match.group()) - 1), rest) if field != "route" else rest
     return PlanFields(values, tuple(field for field in named if field not in values), rest)
+
+
+def value_alone(text: str, field: str) -> str:
+    """The words of one field's value; the whole text where it gives none, or says more that may change the value
+    ("10:00 local time", "FL350 or FL370"), so that the field's parser judges all of it."""
+    fields = read_plan_fields(text)
+    beside = [token for token in tokenise(fields.rest) if token.kind != "mark"]
+    says_more = any(token.kind == "number" or not is_a(token, *_SAYING_NOTHING) for token in beside)
+    return text if says_more else fields.values.get(field, text)
+
+
+_SAYING_NOTHING: Final = (
+    *(Cat.FILLER, Cat.PLAN_NOISE, Cat.GENERIC, Cat.AT, Cat.IT, Cat.THIS, Cat.ME),
+    *(Cat.YES, Cat.THANKS),
+)
 
 
 def _is_type(field: str, match: re.Match[str]) -> bool:

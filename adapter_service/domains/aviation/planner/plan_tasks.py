@@ -9,9 +9,9 @@ from typing import Final
 
 from adapter_service.domains.aviation.planner.compose import Composer
 from adapter_service.domains.aviation.planner.grammar import BARE, Frame, split_pair
-from adapter_service.domains.aviation.planner.places import PlaceText, Reference
+from adapter_service.domains.aviation.planner.places import Place, PlaceText, Reference
 from adapter_service.domains.aviation.planner.references import current_plan, plan_fill
-from adapter_service.domains.aviation.planner.replies import NO_PLAN, SETTLED_PLAN, plan_status
+from adapter_service.domains.aviation.planner.replies import NO_PLAN, SETTLED_PLAN, not_understood, plan_status
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 from adapter_service.sdk import ArtifactFill, Fill, Text, TextFill
 
@@ -24,6 +24,9 @@ _DEFINITE: Final = frozenset(
 def plan_clause(composer: Composer, frame: Frame) -> Text | None:
     """Add the tasks of a clause about a flight plan; a text where nothing can be done, with its cause."""
     assert frame.fields is not None, "a plan clause is read with its fields"
+    unused = unused_place(frame)
+    if unused:
+        return not_understood(unused, frame.text)
     fills = plan_fills(composer, frame)
     plan, settled = _meant_plan(composer, frame, has_fields=bool(fills))
     wants_file = _wants_file(frame)
@@ -71,10 +74,17 @@ def _new_plan(composer: Composer, frame: Frame, fills: dict[str, Fill], *, wants
         or (frame.has(Cat.CHECK) and not fills and not lowers & _INDEFINITE)
     ):
         return NO_PLAN
+    if not frame.at(Cat.FROM, Cat.TO, BARE) and _points_back(frame):
+        fills = {**composer.route_ends(), **fills}
     task = composer.add("draft_flight_plan", dict(fills))
     composer.plan = ArtifactFill(task=task)
     composer.add("file_flight_plan" if wants_file else "validate_flight_plan", {"flight_plan": composer.plan})
     return None
+
+
+def _points_back(frame: Frame) -> bool:
+    """ "for it", "for this route", «по этому маршруту», «для него»."""
+    return frame.has(Cat.IT, Cat.THIS, Cat.THERE) or "route" in (frame.fields.named if frame.fields else ())
 
 
 def _meant_plan(composer: Composer, frame: Frame, *, has_fields: bool) -> tuple[ArtifactFill | None, bool]:
@@ -113,14 +123,7 @@ def plan_fills(composer: Composer, frame: Frame) -> dict[str, Fill]:
     """The slots that the clause gives: fields by label or shape, ends by preposition."""
     assert frame.fields is not None, "a plan clause is read with its fields"
     fills: dict[str, Fill] = {field: TextFill(value) for field, value in frame.fields.values.items()}
-    bare = [place for place in frame.at(BARE) if isinstance(place, PlaceText)]
-    departures, destinations = frame.at(Cat.FROM), frame.at(Cat.TO)
-    if not departures and not destinations and bare:
-        pair = split_pair(bare[0].text) if len(bare) == 1 else (bare[0].text, bare[1].text)
-        if pair:
-            departures, destinations = [PlaceText(pair[0])], [PlaceText(pair[1])]
-    elif destinations and not departures and bare and not frame.has(Cat.CHANGE):
-        departures = [bare[0]]  # "flight plan Ljubljana to Split"
+    departures, destinations, _ = _ends(frame)
     destinations = destinations or [place for place in frame.at("there") if not _means_plan(frame, place)]
     for slot, places in (("departure_icao", departures), ("destination_icao", destinations)):
         fill = composer.icao(places[0]) if places and not _means_plan(frame, places[0]) else None
@@ -130,6 +133,31 @@ def plan_fills(composer: Composer, frame: Frame) -> dict[str, Fill]:
     if via and "route" not in fills:
         fills["route"] = TextFill(" ".join(place.text for place in via if isinstance(place, PlaceText)))
     return fills
+
+
+def _ends(frame: Frame) -> tuple[list[Place], list[Place], list[Place]]:
+    """Departures and destinations, of which the plan takes the first each; and the places that it does not take."""
+    bare: list[Place] = [place for place in frame.at(BARE) if isinstance(place, PlaceText)]
+    departures, destinations = frame.at(Cat.FROM), frame.at(Cat.TO)
+    others = frame.at(Cat.AT, Cat.OF, Cat.NEAR)
+    between = frame.at(Cat.BETWEEN)
+    if not departures and not destinations and len(between) == 2:
+        departures, destinations = between[:1], between[1:]
+    elif not departures and not destinations and bare:
+        first = bare[0].text if isinstance(bare[0], PlaceText) else ""
+        pair = split_pair(first) if len(bare) == 1 else None
+        if pair:
+            departures, destinations, bare = [PlaceText(pair[0])], [PlaceText(pair[1])], []
+        elif len(bare) > 1:
+            departures, destinations, bare = bare[:1], bare[1:2], bare[2:]
+    elif destinations and not departures and bare and not frame.has(Cat.CHANGE):
+        departures, bare = bare[:1], bare[1:]  # "flight plan Ljubljana to Split"
+    return departures, destinations, [*departures[1:], *destinations[1:], *bare, *others]
+
+
+def unused_place(frame: Frame) -> str:
+    """A name that no field of the plan takes ("at 10:00 Moscow time"), in the user's words; "" where there is none."""
+    return next((place.text for place in _ends(frame)[2] if isinstance(place, PlaceText)), "")
 
 
 def _means_plan(frame: Frame, place: object) -> bool:

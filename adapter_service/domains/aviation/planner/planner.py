@@ -69,7 +69,7 @@ class AviationPlanner:
 
 def understand(text: str, request: PlanningRequest) -> Proposal:
     """The tasks of a complete request, or a reply."""
-    composer = Composer(request.memory, request.locale)
+    composer = Composer(request.memory, request.locale, request.now)
     text = corrected(text)
     for idiom, plain in _IDIOMS:
         text = idiom.sub(plain, text)

@@ -6,18 +6,28 @@ a closed list.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
 
-from adapter_service.domains.aviation.planner.lexicon import is_a
+from adapter_service.domains.aviation.planner.lexicon import is_a, ordinal_of
 from adapter_service.domains.aviation.planner.tokens import tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 from adapter_service.sdk import ArtifactFill, ArtifactSummary, Fill, Memory, Referent, ResultFill, TextFill, ValueFill
+
+T = TypeVar("T")
 
 # Kinds of referents that this domain's tools report. An option is one of several airports of one list.
 AIRPORT: Final = "airport"
 AIRPORT_OPTION: Final = "airport_option"
 FLIGHT_PLAN: Final = "flight_plan"
+POSITION: Final = "user_position"
+# One identity for all positions of the user, so that memory keeps the newest only (H2).
+_LAST: Final = "last"
+# People move: what they said of their place is taken as true for so long.
+_POSITION_HOLDS: Final = timedelta(hours=1)
 
 
 def is_reference(text: str) -> bool:
@@ -34,6 +44,15 @@ def is_reference(text: str) -> bool:
             is_a(token, *pointing, Cat.GENERIC, Cat.AIRPORT, Cat.FILLER, Cat.AT, Cat.FROM, Cat.TO) for token in tokens
         )
     )
+
+
+def chosen_of(text: str, options: Sequence[T]) -> T | None:
+    """The one of a list that a reference chooses by its place ("the second one", «последний»), or None."""
+    tokens = tokenise(text)
+    ordinals = [number for token in tokens if (number := ordinal_of(token)) is not None]
+    if not ordinals and options and any(is_a(token, Cat.LAST) for token in tokens):
+        return options[-1]
+    return options[ordinals[0] - 1] if len(ordinals) == 1 and ordinals[0] <= len(options) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +82,25 @@ def remembered_airport(memory: Memory, text: str, index: int | None) -> Fill | N
     if newest.kind == AIRPORT and index is None:
         return ValueFill(newest.identity, newest.display_name)
     return TextFill(text)
+
+
+def position_referent(position: Mapping[str, Any]) -> Referent:
+    """A position that the user gave, as memory keeps it, so that it is not asked for again (C11)."""
+    return Referent(POSITION, _LAST, json.dumps(position, ensure_ascii=False, sort_keys=True))
+
+
+def remembered_position(memory: Memory, now: datetime) -> Fill | None:
+    """The position that the user gave within the last hour; None where the client sends facts of it, which are newer.
+
+    It keeps the time at which it was given, and the answer tells it.
+    """
+    newest = next((referent for referent in memory.referents if referent.kind == POSITION), None)
+    if newest is None or any(fact.name == "position" for fact in memory.facts):
+        return None
+    position = json.loads(newest.display_name)
+    if not timedelta(0) <= now - datetime.fromisoformat(position["observed_time"]) <= _POSITION_HOLDS:
+        return None
+    return ValueFill(position, f"{position['latitude_deg']:g}, {position['longitude_deg']:g}")
 
 
 def airport_options(memory: Memory) -> tuple[Referent, ...]:

@@ -25,8 +25,8 @@ WORDS: Final[dict[Cat, str]] = {
         выдай выдайте выдать рассказывай узнаем покажешь скажешь =смотрим
     """,
     Cat.BUILD: """
-        build make draw plot compute calculate construct map lay create =plan prepare generate trace chart sketch work
-        figure estimate determine design
+        build =built make draw plot compute calculate construct map lay create =plan prepare generate trace chart sketch
+        work figure estimate determine design
         построй постройте построить построим проложи проложите проложить нарисуй нарисуйте рассчитай рассчитайте
         рассчитать посчитай посчитайте вычисли сделай сделайте сделать начерти составь составьте составить создай
         создайте создать строй прокладывай прокладывать проложим проведи проведите прочерти высчитай вычислить определи
