@@ -5,6 +5,7 @@ Called by `next_step`. A slot without a meaning becomes a question about that sl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from adapter_service.sdk import (
     Unresolved,
     ValueFill,
 )
+from adapter_service.sdk import Candidate as SdkCandidate
 from handrail_rpc.digest import NotCanonical, canonical_json
 
 MOST_TRIES = 2
@@ -122,6 +124,11 @@ def ask_again(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, explanation: T
         return turn.fail(Stage.PLANNING, code, explanation, source_code=code)
     waiting = replace(slot.reopened(), fill=None, attempts=slot.attempts + 1, note=explanation)
     turn.plan = turn.plan.with_task(task.with_slot(waiting))
+    asked = turn.situation.plan.question
+    offered = asked is not None and asked.candidates_of and (asked.task_id, asked.slot) == (task.task_id, slot.name)
+    if offered and turn.situation.candidates:
+        # A reply that means nothing takes no option away.
+        return _offer(turn, task, tool, waiting, question_of(turn, tool, waiting), turn.situation.candidates)
     return _ask_for(turn, task, tool, waiting)
 
 
@@ -131,6 +138,13 @@ def _ask_which(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, options: tupl
     if declared is not None and declared.label is not None:
         label = declared.label.localized(turn.locale)
         question = f"{label[:1].upper()}{label[1:]}: {question}"
+    return _offer(turn, task, tool, slot, question, options)
+
+
+def _offer(
+    turn: Turn, task: Task, tool: Tool, slot: TaskSlot, question: str, options: Sequence[SdkCandidate | Candidate]
+) -> Ask:
+    """Ask with a closed list; its opaque ids are of this decision only."""
     turn.candidates = tuple(
         Candidate(turn.ids("cnd"), option.identity, option.display_name, option.description, option.value)
         for option in options[:MOST_CANDIDATES]

@@ -14,7 +14,12 @@ from adapter_service.domains.aviation.countries import country_code, country_nam
 from adapter_service.domains.aviation.errors import EntityNotFound, InputInvalid, quoted
 from adapter_service.domains.aviation.flight_plan_fields import MOST_ALTERNATES, parse_alternates, parse_field
 from adapter_service.domains.aviation.matching import resolve_airport
-from adapter_service.domains.aviation.planner.references import airport_options, chosen_of, is_reference
+from adapter_service.domains.aviation.planner.references import (
+    airport_options,
+    chosen_of,
+    is_reference,
+    says_nothing,
+)
 from adapter_service.domains.aviation.questions import PLAN_FIELDS, accepted_ru, field_name, resolver_of
 from adapter_service.domains.aviation.warming import INDEXES
 from adapter_service.sdk import (
@@ -42,6 +47,10 @@ _POSITION_FORM: Final = Text(
 _VALUE_NEEDED: Final = Unresolved(Text("A value is needed.", "Нужно значение."), "tool_input_invalid")
 
 
+# A whole city or airport name is meant even where it is an ordinary word too ("Nice").
+_SAID_OUTRIGHT: Final = ("city", "name", "icao_code")
+
+
 def display_name(airport: Airport) -> str:
     """An airport as choices show it: "Berlin Brandenburg Airport (EDDB), Berlin, DE"."""
     parts = [f"{airport.name} ({airport.icao})", airport.city, airport.country]
@@ -63,6 +72,13 @@ def resolve_place(text: str, context: ResolveContext) -> Resolution:
         return _resolve_reference(text, context)
     INDEXES.wait()
     found = resolve_airport(text)
+    if found.how not in _SAID_OUTRIGHT and says_nothing(text):
+        return Unresolved(
+            Text(
+                f"{quoted(text)} names no airport. Write a city, a name or a code.",
+                f"«{_plain(text)}» — не название аэропорта. Напишите город, название или код.",
+            )
+        )
     if found.airport is not None:
         return Resolved(found.airport.icao, display_name(found.airport))
     airports = [match.airport for match in found.candidates]

@@ -80,6 +80,20 @@ async def test_a_text_may_name_a_candidate_or_another_meaning(probe: Probe, text
     assert (await driver.run()).complete.answer.entity_citations[0].identity == code
 
 
+async def test_a_reply_without_meaning_takes_no_option_away(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("look London")
+    first = driver.last.ask.prompt
+    await driver.reply("Elsewhere")
+    again = driver.last.ask.prompt
+    assert again.type == prompt_pb2.PROMPT_TYPE_SELECT
+    assert again.question == "There is no such place. Which place?"
+    assert [option.identity for option in again.options] == [option.identity for option in first.options]
+    assert not {option.candidate_id for option in again.options} & {option.candidate_id for option in first.options}
+    await driver.reply(selected_candidate_id=again.options[1].candidate_id)
+    assert (await driver.run()).complete.answer.text == "LCA is London."
+
+
 async def test_a_missing_slot_is_asked_for_in_the_callers_language(probe: Probe) -> None:
     driver = await probe.open(locale="ru")
     await driver.say("write")

@@ -43,6 +43,19 @@ def test_coordinates(text: str, expected: tuple[float, float] | None) -> None:
     assert parse_coordinates(text) == expected
 
 
+@pytest.mark.parametrize("text", ["yes", "ok", "the", "any", "fine", "no", "please", "да", "нет", "любой", "ну да"])
+def test_words_that_say_nothing_are_no_airport(text: str) -> None:
+    """YES, THE and ANY are IATA codes, "Ok" and "Fine" parts of names: agreeing is not choosing."""
+    assert isinstance(resolve("airport", text), Unresolved)
+
+
+@pytest.mark.parametrize(("text", "icao"), [("Nice", "LFMN"), ("nice", "LFMN"), ("jfk", "KJFK"), ("YES", "OISY")])
+def test_a_name_or_a_code_is_taken_though_it_is_a_word(text: str, icao: str) -> None:
+    found = resolve("airport", text)
+    assert isinstance(found, Resolved)
+    assert found.value == icao
+
+
 def test_coordinates_inside_a_sentence() -> None:
     text = "airports near 52.52, 13.40 please"
     found = find_coordinates(text)

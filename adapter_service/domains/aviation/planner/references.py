@@ -46,6 +46,16 @@ def is_reference(text: str) -> bool:
     )
 
 
+def says_nothing(text: str) -> bool:
+    """Is every word one that carries no meaning of its own ("yes", "ok", "any", «любой», «да»)?
+
+    Such a word may be written like a code or a part of a name; capitals alone make it a code.
+    """
+    words = [token for token in tokenise(text) if token.kind == "word"]
+    empty = (Cat.YES, Cat.NOT, Cat.FILLER, Cat.IT, Cat.THIS, Cat.AND, Cat.ANY_KIND, Cat.ORDINAL)
+    return bool(words) and not text.strip().isupper() and all(is_a(word, *empty) for word in words)
+
+
 def chosen_of(text: str, options: Sequence[T]) -> T | None:
     """The one of a list that a reference chooses by its place ("the second one", «последний»), or None."""
     tokens = tokenise(text)
