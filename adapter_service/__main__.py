@@ -15,13 +15,13 @@ from handrail_rpc.settings import load_settings
 
 async def _serve() -> None:
     settings = load_settings(AdapterSettings)
-    configure_logging("adapter", settings.log_level)
+    configure_logging("handrail-adapter", settings.log_level)
     await run_adapter(settings)
 
 
 async def _migrate() -> None:
     settings = load_settings(AdapterSettings)
-    configure_logging("adapter", settings.log_level)
+    configure_logging("handrail-adapter", settings.log_level)
     before, after = await asyncio.to_thread(migrate_database, settings)
     done = "is up to date at" if before == after else f"migrated from {before or 'nothing'} to"
     sys.stdout.write(f"adapter database {done} {after}\n")

@@ -31,7 +31,7 @@ from handrail_rpc.logging import get_logger
 from handrail_rpc.server import RpcServer
 from handrail_storage import Database, SchemaState, check_schema, migrate, wait_for_schema
 
-MIGRATIONS = Path(__file__).parent / "storage" / "migrations" / "versions"
+MIGRATIONS = Path(__file__).parent / "storage" / "migrations"
 MIGRATE_COMMAND = "python -m adapter_service migrate"
 
 logger = get_logger(__name__)

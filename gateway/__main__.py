@@ -13,7 +13,7 @@ from handrail_rpc.settings import load_settings
 
 async def _main() -> None:
     settings = load_settings(GatewaySettings)
-    configure_logging("gateway", settings.log_level)
+    configure_logging("handrail-gateway", settings.log_level)
     await run_gateway(settings)
 
 

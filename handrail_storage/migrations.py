@@ -1,4 +1,4 @@
-"""Numbered, append-only migrations: alembic driven by code, one `versions` folder a service.
+"""Numbered, append-only migrations: alembic driven by code, one folder a service.
 
 Called by `python -m loop_service migrate`, `python -m adapter_service migrate`, `handrail up`, and by the composition
 roots (`check_schema`, `wait_for_schema`) before they open the database. A file is named `0001_initial.py` and its
@@ -36,7 +36,7 @@ class SchemaState:
 
 
 def head_revision(versions: Path) -> str:
-    """The newest number in a service's `versions` folder. Raises ValueError for a gap, a twin, or none."""
+    """The newest number in a service's migrations folder. Raises ValueError for a gap, a twin, or none."""
     numbers: list[str] = sorted(m.group(1) for p in versions.iterdir() if (m := _FILE.fullmatch(p.name)))
     if not numbers or numbers != [f"{n:04d}" for n in range(1, len(numbers) + 1)]:
         raise ValueError(f"{versions} must hold 0001_….py, 0002_….py and so on without a gap, found {numbers}")

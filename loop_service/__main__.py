@@ -25,7 +25,8 @@ async def _run() -> None:
             before, after = migrate_database(settings)
         except Unavailable as error:
             raise StartRefused(error.message, exit_code=1) from error
-        sys.stdout.write(f"loop database: schema {before or 'none'} -> {after}\n")
+        done = "is up to date at" if before == after else f"migrated from {before or 'nothing'} to"
+        sys.stdout.write(f"loop database {done} {after}\n")
         return
     await serve(settings)
 
