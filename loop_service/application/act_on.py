@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from handrail_rpc.digest import sha256_hex
 from loop_service.application.choose_action import choose_action
 from loop_service.application.lifecycle import (
     close_approval,
@@ -215,7 +216,11 @@ def _ask(work: Work, decision: Decision, outcome: Ask) -> None:
     work.tx.clarifications.put(clarification)
     interaction.clarification_id = clarification.clarification_id
     work.move(ASK)
-    work.audit(AuditKind.QUESTION_ASKED, clarification_id=clarification.clarification_id)
+    work.audit(
+        AuditKind.QUESTION_ASKED,
+        digest=sha256_hex(clarification.prompt),
+        clarification_id=clarification.clarification_id,
+    )
     end_run(
         work,
         ClarificationRequired(clarification.clarification_id, decision.plan_version, outcome.prompt),

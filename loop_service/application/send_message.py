@@ -110,7 +110,12 @@ class SendMessage:
             )
         else:
             work = self._continue(tx, now, conversation, interaction, clarification, message, request, call)
-        work.audit(AuditKind.MESSAGE_ACCEPTED, actor=call.caller.principal, message_id=message.message_id)
+        work.audit(
+            AuditKind.MESSAGE_ACCEPTED,
+            actor=call.caller.principal,
+            digest=request.body_sha256,
+            message_id=message.message_id,
+        )
         tx.messages.insert(message)
         accepted = AcceptedRequest(
             scope,
@@ -200,6 +205,7 @@ class SendMessage:
         work.audit(
             AuditKind.QUESTION_ANSWERED,
             actor=work.interaction.requester.principal,
+            digest=request.body_sha256,
             code=status.value,
             clarification_id=clarification.clarification_id,
             message_id=message.message_id,

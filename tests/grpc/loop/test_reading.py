@@ -148,6 +148,24 @@ async def test_audit_rows_are_hash_chained(tmp_path: Path) -> None:
         await refused(driver.stub.ListAuditEvents(both), "INVALID_ARGUMENT")
 
 
+async def test_audit_rows_say_what_was_said_and_shown_by_digest(tmp_path: Path) -> None:
+    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
+        return ask() if request.decision_number == 1 else complete()
+
+    async with running_loop(tmp_path, script) as driver:
+        conversation_id = await driver.create()
+        question = last(await driver.send(conversation_id, "go"), "clarification_required")
+        await driver.send(conversation_id, "there")
+        request = pb.ListAuditEventsRequest(conversation_id=conversation_id)
+        rows = (await driver.stub.ListAuditEvents(request)).audit_events
+        digests = {pb.AuditKind.Name(row.kind): row.digest for row in rows}
+        assert digests["AUDIT_KIND_QUESTION_ASKED"] == sha256_hex(question.prompt.SerializeToString())
+        first, second = (row.digest for row in rows if row.kind == pb.AUDIT_KIND_MESSAGE_ACCEPTED)
+        assert len(first) == len(second) == 64
+        assert first != second
+        assert digests["AUDIT_KIND_QUESTION_ANSWERED"] == second
+
+
 async def test_run_shows_its_usage_and_interaction_its_state(tmp_path: Path) -> None:
     async with running_loop(tmp_path, one_tool) as driver:
         conversation_id = await driver.create()
