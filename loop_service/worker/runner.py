@@ -44,6 +44,8 @@ class Runner:
         self._lease = lease
         self._poll_seconds = poll_seconds
         self._taken = 0
+        # Whether a run may stand in the queue for want of a place: only then has a freed place anything to claim.
+        self._left_queued = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
@@ -69,13 +71,15 @@ class Runner:
 
     def try_reserve(self) -> bool:
         if self._stopping or self._taken >= self._places:
+            self._left_queued = True
             return False
         self._taken += 1
         return True
 
     def release(self) -> None:
         self._taken -= 1
-        self._woken.set()
+        if self._left_queued:
+            self._woken.set()
 
     def wake(self) -> None:
         self._woken.set()
@@ -206,6 +210,8 @@ class Runner:
         while (free := self._places - self._taken) > 0:
             wanted = min(free, 32)
             self._taken += wanted
+            # Whoever finds no place from here on stores its run after what this claim sees.
+            self._left_queued = False
             claimed: list[Step] = []
             try:
                 claimed = await self._claims.claim(self.owner, wanted)
@@ -213,8 +219,9 @@ class Runner:
                 self._taken -= wanted - len(claimed)
             for step in claimed:
                 self.start(step)
-            if len(claimed) < wanted:
+            if len(claimed) < wanted and not self._left_queued:
                 return
+        self._left_queued = True
 
     async def _renew_forever(self) -> None:
         while True:

@@ -126,3 +126,48 @@ async def test_a_stop_of_the_successor_that_was_faster_keeps_its_place() -> None
     assert list(runner._tasks) == ["int_2"]
     await runner.stop()
     assert canceled.is_set()
+
+
+class Queue(Scripted):
+    """A queue of runs that found no place; counts how often it is looked into."""
+
+    def __init__(self, take: Callable[[Step], Awaitable[Step | None]]) -> None:
+        super().__init__(take)
+        self.queued: list[Step] = []
+        self.looks = 0
+        self.looked = asyncio.Event()
+
+    async def claim(self, owner: str, limit: int) -> list[Step]:
+        self.looks += 1
+        self.looked.set()
+        claimed, self.queued = self.queued[:limit], self.queued[limit:]
+        return claimed
+
+
+async def test_a_freed_place_looks_into_the_queue_only_where_a_run_found_none() -> None:
+    taken: list[str] = []
+    all_taken = asyncio.Event()
+
+    async def take(step: Step) -> Step | None:
+        taken.append(step.context.interaction_id)
+        if len(taken) == 4:
+            all_taken.set()
+        return None
+
+    queue = Queue(take)
+    runner = Runner(cast(Advance, queue), cast(ClaimRuns, queue), places=1, lease=timedelta(30), poll_seconds=3600)
+    runner.begin()
+    async with asyncio.timeout(5):
+        await queue.looked.wait()  # at the start
+        for name in ("int_1", "int_2"):
+            assert runner.try_reserve()
+            runner.start(step_of(name))
+            await ended(runner)
+        assert queue.looks == 1
+        assert runner.try_reserve()
+        assert not runner.try_reserve()
+        queue.queued.append(step_of("int_4"))
+        runner.start(step_of("int_3"))
+        await all_taken.wait()
+    assert taken == ["int_1", "int_2", "int_3", "int_4"]
+    await runner.stop()
