@@ -19,9 +19,12 @@ from google.protobuf.descriptor import ServiceDescriptor
 from handrail_rpc import status
 from handrail_rpc.context import current_request_id
 from handrail_rpc.errors import Unavailable
+from handrail_rpc.logging import get_logger
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
 Forward = Callable[[bytes, Context], Awaitable[Any]]
+
+logger = get_logger(__name__)
 
 LOOP_UNAVAILABLE = "LOOP_UNAVAILABLE"
 _NO_DEADLINE_SECONDS = 10 * 365 * 86_400
@@ -81,6 +84,7 @@ class Proxy:
             try:
                 answer: bytes = await call
                 await _pass_trailers(call, context)
+                logger.info("call forwarded")
             except grpc.aio.AioRpcError as error:
                 await _pass_on(context, error, timeout)
             finally:
@@ -102,6 +106,7 @@ class Proxy:
                 async for message in call:
                     await context.write(message)
                 await _pass_trailers(call, context)
+                logger.info("stream forwarded")
             except grpc.aio.AioRpcError as error:
                 await _pass_on(context, error, timeout or 0.0)
             except asyncio.CancelledError:

@@ -152,12 +152,14 @@ class Runner:
         ):
             span_traceparent = telemetry.current_traceparent()
             following: Step | None = step
+            logger.info("run taken up", interaction_id=context.interaction_id, attempt=context.attempt)
             try:
                 while following is not None and following.context.run_id == context.run_id:
                     stamped = replace(following.context, span_traceparent=span_traceparent)
                     following = await self._advance.advance(replace(following, context=stamped))
                     if following is not None:
                         self._moved_on(stamped.interaction_id, following.context.interaction_id)
+                logger.info("run ended")
             except Aborted as lost:
                 logger.info("lease lost", reason=lost.reason)
                 span.fail(lost.reason)
