@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,17 +12,19 @@ from pathlib import Path
 
 from adapter_service.application.cancel_interaction import CancelInteraction
 from adapter_service.application.decide.decide import Decide
+from adapter_service.application.delete_session import DeleteSession
 from adapter_service.application.describe_domain import DescribeDomain
 from adapter_service.application.execute.execute_tool import ExecuteTool
 from adapter_service.application.get_session import GetSession
 from adapter_service.application.open_session import OpenSession
 from adapter_service.application.ports import Clock, Domains, Ids, Transaction
 from adapter_service.application.read_artifacts import ReadArtifacts
+from adapter_service.application.settle_execution import SettleExecution
 from adapter_service.config import AdapterSettings
 from adapter_service.convert.codec import ProtoCodec
 from adapter_service.domain_registry import DomainSource, load_domains
 from adapter_service.storage.unit_of_work import SqlUnitOfWork
-from adapter_service.tool_threads import ThreadPerCall
+from adapter_service.tool_threads import ToolThreads
 from adapter_service.transport.artifact_servicer import ArtifactServicer
 from adapter_service.transport.servicer import DomainAdapterServicer, UseCases
 from handrail.adapter.v1 import artifact_service_pb2_grpc, domain_adapter_service_pb2_grpc
@@ -29,10 +32,13 @@ from handrail_rpc import telemetry
 from handrail_rpc.errors import Unavailable
 from handrail_rpc.logging import get_logger
 from handrail_rpc.server import RpcServer
-from handrail_storage import Database, SchemaState, check_schema, migrate, wait_for_schema
+from handrail_storage import Database, SchemaState, check_schema, migrate, renew_history, wait_for_schema
 
 MIGRATIONS = Path(__file__).parent / "storage" / "migrations"
 MIGRATE_COMMAND = "python -m adapter_service migrate"
+
+_ID_BYTES = 12
+_IDS_AT_ONCE = 64
 
 logger = get_logger(__name__)
 
@@ -42,14 +48,33 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
-def random_id(prefix: str) -> str:
-    """An opaque id that nobody can guess."""
-    return f"{prefix}_{secrets.token_hex(12)}"
+class RandomIds:
+    """Opaque ids that nobody can guess. The system is asked for many at once: each time costs more than the id."""
+
+    def __init__(self) -> None:
+        self._gate = threading.Lock()
+        self._left: list[str] = []
+
+    def __call__(self, prefix: str) -> str:
+        """A new id. Safe from any thread."""
+        with self._gate:
+            if not self._left:
+                digits = secrets.token_hex(_ID_BYTES * _IDS_AT_ONCE)
+                self._left = [digits[at : at + 2 * _ID_BYTES] for at in range(0, len(digits), 2 * _ID_BYTES)]
+            return f"{prefix}_{self._left.pop()}"
+
+
+random_id = RandomIds()
 
 
 def migrate_database(settings: AdapterSettings) -> tuple[str | None, str]:
     """Apply missing migrations; (revision before, revision after)."""
     return migrate(settings.database_url, MIGRATIONS)
+
+
+def renew_database_history(settings: AdapterSettings) -> tuple[str, str]:
+    """The operator's command after a restore; the history ids before and after. Raises StartRefused, Unavailable."""
+    return renew_history(settings.database_url, lambda: random_id("his"))
 
 
 @dataclass(frozen=True)
@@ -71,7 +96,7 @@ class RunningAdapter:
         self._opened: _Opened | None = None
         self._waiting: asyncio.Task[None] | None = None
         self.refusal: BaseException | None = None
-        self.server = RpcServer(settings.listen, listen_setting="HANDRAIL_ADAPTER_LISTEN")
+        self.server = RpcServer(settings.listen, listen_setting="HANDRAIL_ADAPTER_LISTEN", reply_points="adapter.reply")
         adapter = DomainAdapterServicer(lambda: self._ready().use_cases)
         artifacts = ArtifactServicer(lambda: self._ready().artifacts)
         self.server.add_service(
@@ -137,15 +162,21 @@ class RunningAdapter:
             await asyncio.wait([self._waiting])
 
     async def _open(self) -> None:
-        database = await asyncio.to_thread(Database, self._settings.database_url)
+        database = await asyncio.to_thread(
+            Database, self._settings.database_url, new_history_id=lambda: self._ids("his")
+        )
         self.server.on_stop(database.close)
+        if database.history.put_back:
+            logger.warning(
+                "the database was put back to an older copy: sessions opened before are refused and end as "
+                "session_diverged; run `handrail diverged list`, then end or reopen what it names",
+                why=database.history.put_back,
+                history_id=database.history.history_id,
+            )
         unit_of_work = SqlUnitOfWork(database)
-        loop = asyncio.get_running_loop()
-
-        def read_content(sha256: str) -> bytes:
-            """For the threads in which decisions are computed: contents are immutable, so any snapshot will do."""
-            read = unit_of_work.read(lambda tx: tx.artifacts.content(sha256))
-            return asyncio.run_coroutine_threadsafe(read, loop).result()
+        database.on_trouble(
+            lambda trouble: self.server.set_ready(not trouble, reason=trouble or "the storage works again")
+        )
 
         def take_possession(tx: Transaction) -> int:
             for domain in self._domains.values():
@@ -154,8 +185,8 @@ class RunningAdapter:
                     tx.calls.raise_version(domain.name, "tool", tool.name, tool.version)
             return tx.calls.release_orphans(self._clock())
 
-        orphans = await unit_of_work.write(take_possession)
-        threads, codec = ThreadPerCall(), ProtoCodec()
+        orphans = await unit_of_work.write(take_possession, name="start.take_possession")
+        threads, codec = ToolThreads(), ProtoCodec()
         execute_tool = ExecuteTool(
             unit_of_work,
             self._domains,
@@ -173,16 +204,24 @@ class RunningAdapter:
             ids=self._ids,
             codec=codec,
             threads=threads,
-            read_content=read_content,
         )
         self._opened = _Opened(
             UseCases(
-                describe_domain=DescribeDomain(self._domains),
+                describe_domain=DescribeDomain(self._domains, database.history.history_id),
                 open_session=OpenSession(unit_of_work, self._domains, clock=self._clock, ids=self._ids),
                 decide=decide,
                 execute_tool=execute_tool,
                 cancel_interaction=CancelInteraction(unit_of_work, self._domains, clock=self._clock),
                 get_session=GetSession(unit_of_work, self._domains, clock=self._clock),
+                settle_execution=SettleExecution(
+                    unit_of_work,
+                    self._domains,
+                    clock=self._clock,
+                    ids=self._ids,
+                    codec=codec,
+                    is_live=execute_tool.is_live,
+                ),
+                delete_session=DeleteSession(unit_of_work, clock=self._clock, is_live=execute_tool.is_live),
             ),
             ReadArtifacts(unit_of_work),
         )

@@ -9,7 +9,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 from pydantic_settings import NoDecode
 
+from handrail_rpc import crash_points
 from handrail_rpc.settings import (
+    CRASH_POINT_FORM,
+    CrashPointSetting,
     DatabaseUrlSetting,
     ListenAddress,
     ListenAddressSetting,
@@ -47,6 +50,7 @@ class AdapterSettings(ServiceSettings):
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "HANDRAIL_LOG_LEVEL", "info", form="debug, info, warning or error"
     )
+    crash_point: CrashPointSetting = setting(crash_points.VARIABLE, "", form=CRASH_POINT_FORM)
     domains: DomainNames = setting("HANDRAIL_ADAPTER_DOMAINS", None, form=DOMAINS_FORM)
 
     @property

@@ -1,6 +1,8 @@
-"""A thread for each blocking call, so that a hanging tool holds up nothing else. Implements ports.Threads.
+"""Threads for blocking calls, reused, so that a hanging tool holds up nothing else. Implements ports.Threads.
 
-A shared pool would be full after a few hanging tools. The threads are daemons: a hanging one does not hold up the exit.
+A call takes an idle thread or, where none is idle, a new one: a pool with a queue would be full after a few hanging
+tools. A hanging call keeps its thread; the next call never waits for it. The threads are daemons: a hanging one does
+not hold up the exit.
 """
 
 from __future__ import annotations
@@ -8,59 +10,89 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import copy_context
-from typing import TypeVar
+from contextvars import Context, copy_context
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
-from handrail_rpc.errors import ResourceExhausted
+from adapter_service.domain.errors import NoThreadFree
 
 MOST_THREADS = 256
+MOST_IDLE = 16
 
 T = TypeVar("T")
 
 
-class ThreadPerCall:
-    """At most MOST_THREADS at a time, those of calls whose caller gave up included."""
+@dataclass(slots=True)
+class _Call:
+    """A function to run, in its caller's context, where to tell how it ended, and how it ended."""
+
+    function: Callable[[], Any]
+    context: Context
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+
+class ToolThreads:
+    """At most MOST_THREADS calls at a time, those whose caller gave up included."""
 
     def __init__(self) -> None:
-        self._running = 0
+        self._gate = threading.Lock()
+        self._idle: list[SimpleQueue[_Call]] = []
+        self._busy = 0
 
     async def run(self, function: Callable[[], T]) -> T:
-        """The function's result. Raises ResourceExhausted at the limit. Canceling leaves the thread to itself."""
-        if self._running >= MOST_THREADS:
-            raise ResourceExhausted(
-                f"all {MOST_THREADS} threads for blocking work are busy", reason="TOOL_THREADS_EXHAUSTED"
-            )
+        """The function's result. Raises NoThreadFree at the limit. Canceling leaves the thread to itself."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        context = copy_context()
-        self._running += 1
-
-        def settle(done: Future[T]) -> None:
-            self._running -= 1
-            if future.cancelled():
-                return
-            error = done.exception()
-            if error is None:
-                future.set_result(done.result())
-            elif isinstance(error, Exception) and not isinstance(error, StopIteration):
-                future.set_exception(error)
-            else:
-                # A future refuses StopIteration, and SystemExit out of a domain's code would end the whole process.
-                broken = RuntimeError(f"a function in a thread raised {type(error).__name__}")
-                broken.__cause__ = error
-                future.set_exception(broken)
-
-        def work() -> None:
-            done: Future[T] = Future()
-            try:
-                done.set_result(context.run(function))
-            except BaseException as error:  # noqa: BLE001 - the boundary to a domain's code; handed to the caller
-                done.set_exception(error)
-            finally:
-                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    loop.call_soon_threadsafe(settle, done)
-
-        threading.Thread(target=work, name="handrail-blocking", daemon=True).start()
+        self._begin(_Call(function, copy_context(), loop, future))
         return await future
+
+    def _begin(self, call: _Call) -> None:
+        with self._gate:
+            if self._busy >= MOST_THREADS:
+                raise NoThreadFree(MOST_THREADS)
+            calls = self._idle.pop() if self._idle else None
+            if calls is None:
+                calls = SimpleQueue()
+                threading.Thread(target=self._work, args=(calls,), name="handrail-blocking", daemon=True).start()
+            self._busy += 1
+        calls.put(call)
+
+    def _work(self, calls: SimpleQueue[_Call]) -> None:
+        """One thread: a call after the other, until there are idle threads enough."""
+        while True:
+            call = calls.get()
+            try:
+                call.result = call.context.run(call.function)
+            except BaseException as error:  # noqa: BLE001 - the boundary to a domain's code; handed to the caller
+                call.error = error
+            with self._gate:
+                self._busy -= 1
+                idle = len(self._idle) < MOST_IDLE
+                if idle:
+                    # Before the caller hears of it: the next call finds this thread.
+                    self._idle.append(calls)
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                call.loop.call_soon_threadsafe(_settle, call)
+            del call  # an idle thread keeps no result alive
+            if not idle:
+                return
+
+
+def _settle(call: _Call) -> None:
+    if call.future.cancelled():
+        return
+    error = call.error
+    if error is None:
+        call.future.set_result(call.result)
+    elif isinstance(error, Exception) and not isinstance(error, StopIteration):
+        call.future.set_exception(error)
+    else:
+        # A future refuses StopIteration, and SystemExit out of a domain's code would end the whole process.
+        broken = RuntimeError(f"a function in a thread raised {type(error).__name__}")
+        broken.__cause__ = error
+        call.future.set_exception(broken)

@@ -14,10 +14,12 @@ from typing import Any, NoReturn
 
 import grpc
 import grpc.aio
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor import Descriptor, ServiceDescriptor
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 
 from handrail_rpc import status
-from handrail_rpc.context import current_request_id
+from handrail_rpc.context import REQUEST_ID_HEADER, current_request_id
 from handrail_rpc.errors import Unavailable
 from handrail_rpc.logging import get_logger
 
@@ -64,7 +66,9 @@ class Proxy:
             if method.client_streaming:
                 raise ValueError(f"{path} streams from the client; the proxy forwards one request a call")
             if method.server_streaming:
-                handlers[method.name] = grpc.unary_stream_rpc_method_handler(self._stream(path))
+                handlers[method.name] = grpc.unary_stream_rpc_method_handler(
+                    self._stream(path, _cursor_of(method.output_type))
+                )
             else:
                 handlers[method.name] = grpc.unary_unary_rpc_method_handler(self._unary(path))
         return grpc.method_handlers_generic_handler(service.full_name, handlers)
@@ -93,7 +97,7 @@ class Proxy:
 
         return forward
 
-    def _stream(self, path: str) -> Forward:
+    def _stream(self, path: str, cursor_of: Callable[[bytes], str]) -> Forward:
         begin: Any = self._channel.unary_stream(path)
 
         async def forward(request: bytes, context: Context) -> None:
@@ -102,9 +106,11 @@ class Proxy:
             timeout = _remaining(context)
             call = begin(request, timeout=timeout, metadata=_forwarded(context))
             self._streams.add(call)
+            last = b""
             try:
                 async for message in call:
                     await context.write(message)
+                    last = message
                 await _pass_trailers(call, context)
                 logger.info("stream forwarded")
             except grpc.aio.AioRpcError as error:
@@ -113,7 +119,7 @@ class Proxy:
                 task = asyncio.current_task()
                 if self._draining and task is not None and task.cancelling() == 0:
                     # Not the client left: `drain` canceled the call to the peer.
-                    raise _shutting_down() from None
+                    raise _shutting_down(cursor_of(last)) from None
                 raise
             finally:
                 self._streams.discard(call)
@@ -139,9 +145,9 @@ def _remaining(context: Context) -> float | None:
 
 
 async def _pass_trailers(call: Any, context: Context) -> None:
-    trailers = await call.trailing_metadata()
+    trailers = [(key, value) for key, value in await call.trailing_metadata() if key != REQUEST_ID_HEADER]
     if trailers:
-        context.set_trailing_metadata(tuple(trailers))
+        context.set_trailing_metadata(((REQUEST_ID_HEADER, current_request_id()), *trailers))
 
 
 async def _pass_on(context: Context, error: grpc.aio.AioRpcError, deadline_seconds: float) -> NoReturn:
@@ -154,8 +160,27 @@ async def _pass_on(context: Context, error: grpc.aio.AioRpcError, deadline_secon
     await status.abort(context, answer)
 
 
-def _shutting_down() -> Unavailable:
+def _cursor_of(response: Descriptor) -> Callable[[bytes], str]:
+    """From the last message of a stream that was forwarded to its cursor; "" where it has none.
+
+    Parsed at the drain only: what is forwarded stays bytes.
+    """
+    if "event" not in response.fields_by_name:
+        return lambda _data: ""
+    parse: Any = GetMessageClass(response).FromString
+
+    def cursor(data: bytes) -> str:
+        try:
+            return str(parse(data).event.sequence) if data else ""
+        except DecodeError:
+            return ""
+
+    return cursor
+
+
+def _shutting_down(cursor: str = "") -> Unavailable:
     return Unavailable(
         "the gateway is shutting down; resume with WatchConversation after the last sequence received",
         reason="SERVER_DRAINING",
+        metadata={"cursor": cursor} if cursor else None,
     )

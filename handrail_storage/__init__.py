@@ -6,6 +6,7 @@ storage layers and composition roots of loop_service and adapter_service only.
 
 from handrail_storage.database import Database, WriteStats
 from handrail_storage.driver_errors import UniqueViolation, translated
+from handrail_storage.history import History, marker_path, renew_history
 from handrail_storage.migrations import (
     SchemaState,
     check_schema,
@@ -14,16 +15,24 @@ from handrail_storage.migrations import (
     migrate,
     wait_for_schema,
 )
+from handrail_storage.statements import KeyedRows, KeyedTable, Row, Statement
 
 __all__ = [
     "Database",
+    "History",
+    "KeyedRows",
+    "KeyedTable",
+    "Row",
     "SchemaState",
+    "Statement",
     "UniqueViolation",
     "WriteStats",
     "check_schema",
     "current_revision",
     "head_revision",
+    "marker_path",
     "migrate",
+    "renew_history",
     "translated",
     "wait_for_schema",
 ]

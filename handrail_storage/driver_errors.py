@@ -19,8 +19,8 @@ STORAGE_UNAVAILABLE = "STORAGE_UNAVAILABLE"
 _UNIQUE = {sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID}
 # Primary result codes (the low byte) and what the operator should look at.
 _AWAY = {
-    sqlite3.SQLITE_BUSY: "the database is locked by another program",
-    sqlite3.SQLITE_LOCKED: "the database is locked",
+    sqlite3.SQLITE_BUSY: "another program holds the database",
+    sqlite3.SQLITE_LOCKED: "another connection holds the database",
     sqlite3.SQLITE_NOMEM: "the database ran out of memory",
     sqlite3.SQLITE_READONLY: "the database is read-only",
     sqlite3.SQLITE_IOERR: "the disk reported an error",

@@ -17,11 +17,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import RootTransaction
-from sqlalchemy.exc import SQLAlchemyError
 
-from handrail_storage.driver_errors import storage_unavailable, translate
+from handrail_rpc import crash_points
+from handrail_rpc.errors import Unavailable
+from handrail_storage.driver_errors import STORAGE_UNAVAILABLE, storage_unavailable, translate
+from handrail_storage.history import ADVANCE, Marker
 
 MOST_UNITS_PER_COMMIT = 64
+_PROBE_SECONDS = 1.0
+"""While writing does not work: how often it is tried although nobody asks, so that health tells the truth."""
 
 
 @dataclass(slots=True)
@@ -30,6 +34,7 @@ class _Unit:
     context: Context
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
+    name: str = ""
     result: Any = None
     error: BaseException | None = None
 
@@ -50,8 +55,11 @@ class UnitMisuse(RuntimeError):
 class Writer:
     """Owns the writing connection."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, marker: Marker | None = None) -> None:
         self.stats = WriteStats()
+        self.on_trouble: Callable[[str], None] = _ignore
+        self._marker = marker
+        self._trouble = ""
         self._engine = engine
         self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
         self._closing = False
@@ -62,14 +70,14 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="handrail-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, run: Callable[[Connection], Any]) -> asyncio.Future[Any]:
+    def submit(self, run: Callable[[Connection], Any], name: str = "") -> asyncio.Future[Any]:
         """Queue a unit; it runs whether or not the future is awaited or canceled. Raises Unavailable once closed."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         with self._gate:
             if self._closing:
                 raise storage_unavailable("the database is closed")
-            self._queue.put(_Unit(run, copy_context(), loop, future))
+            self._queue.put(_Unit(run, copy_context(), loop, future, name))
         return future
 
     def close(self) -> None:
@@ -83,7 +91,11 @@ class Writer:
     def _work(self) -> None:
         ended = False
         while not ended:
-            first = self._queue.get()
+            try:
+                first = self._queue.get(timeout=_PROBE_SECONDS if self._trouble and self._marker else None)
+            except queue.Empty:
+                self._run_group([])
+                continue
             if first is None:
                 break
             group = [first]
@@ -101,24 +113,42 @@ class Writer:
         self._connection.close()
 
     def _run_group(self, group: list[_Unit]) -> None:
+        """Run and commit a group. While writing does not work, any group moves the position, an empty one too: that
+        tells whether it works again."""
         self._committing = False
+        moved, trouble = False, ""
         try:
             if self._connection.closed:
                 # The last fault closed it, and there was no opening another at that moment.
                 self._connection = self._engine.connect()
             root = self._connection.begin()
             try:
+                before = self._driver().total_changes
                 for unit in group:
                     self._run_unit(unit, root)
+                if self._marker is not None and (self._trouble or self._driver().total_changes != before):
+                    # Rolled back units count too, which does no harm: the position only has to rise.
+                    self._driver().execute(ADVANCE)
+                    moved = True
+                if crash_points.chosen:
+                    _reach(group, "before_commit")
                 self._committing = True
                 root.commit()
+                if moved and self._marker is not None:
+                    self._marker.advanced()
+                if crash_points.chosen:
+                    _reach(group, "after_commit")
             except BaseException:
                 self._abandon(root)
                 raise
         except BaseException as error:  # noqa: BLE001 - every unit's caller gets the cause
             cause = translate(error)
+            trouble = _trouble_of(cause)
             for unit in group:
                 unit.error = unit.error or cause
+        trouble = next((text for unit in group if (text := _trouble_of(unit.error))), trouble)
+        if trouble or moved:
+            self._note_trouble(trouble)
         failed = sum(1 for unit in group if unit.error is not None)
         self.stats.failed_units += failed
         if failed == len(group):
@@ -144,6 +174,13 @@ class Writer:
             driver.execute("ROLLBACK TO unit")
         driver.execute("RELEASE unit")
 
+    def _note_trouble(self, trouble: str) -> None:
+        """Tell when writing stops to work, and when it works again (""); not each time."""
+        changed = bool(trouble) != bool(self._trouble)
+        self._trouble = trouble
+        if changed:
+            self.on_trouble(trouble)
+
     def _refuse_foreign_commit(self, _connection: Connection) -> None:
         if not self._committing:
             # It would make units durable whose callers may still be told of a failure.
@@ -160,10 +197,27 @@ class Writer:
                 self._connection.rollback()
             if self._driver().in_transaction:
                 self._driver().rollback()
-        except SQLAlchemyError:
+        except Exception:  # noqa: BLE001 - whatever a broken connection raises, SQLAlchemy's or the driver's
             self._connection.invalidate()
             self._connection.close()
             self._connection = self._engine.connect()
+
+
+def _ignore(_trouble: str) -> None:
+    """Nobody wants to know."""
+
+
+def _trouble_of(error: BaseException | None) -> str:
+    """What keeps the database from being written, if that is what the error says."""
+    return error.message if isinstance(error, Unavailable) and error.reason == STORAGE_UNAVAILABLE else ""
+
+
+def _reach(group: list[_Unit], moment: str) -> None:
+    """The crash points of the group's units: between their savepoints and the commit, or after it and before any
+    caller is told."""
+    for unit in group:
+        if unit.name and unit.error is None:
+            crash_points.reach(f"{unit.name}.{moment}")
 
 
 def _resolve(group: list[_Unit]) -> None:

@@ -11,29 +11,40 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time_ns
 
 from handrail.adapter.v1 import artifact_service_pb2_grpc
 from handrail.loop.v1 import workflow_loop_service_pb2_grpc
 from handrail_rpc import telemetry
 from handrail_rpc.errors import StartRefused, Unavailable
+from handrail_rpc.interceptors import CallLimits
 from handrail_rpc.logging import get_logger
 from handrail_rpc.server import RpcServer
-from handrail_storage import Database, SchemaState, migrate, wait_for_schema
+from handrail_storage import Database, SchemaState, migrate, renew_history, wait_for_schema
 from loop_service.application.accept import Acceptor
 from loop_service.application.advance import Advance
+from loop_service.application.audit_trail import AuditTrail
 from loop_service.application.cancel_interaction import CancelInteraction
 from loop_service.application.claim_runs import ClaimRuns
 from loop_service.application.create_conversation import CreateConversation
+from loop_service.application.delete_conversation import DeleteConversation
 from loop_service.application.environment import Environment
 from loop_service.application.fire_timers import FireTimers
-from loop_service.application.ports import Clock, Ids
+from loop_service.application.list_diverged import ListDiverged
+from loop_service.application.lost_histories import EndLostInteractions
+from loop_service.application.ports import Clock, Ids, ReplyModel
 from loop_service.application.queries import ListDomains, Queries
+from loop_service.application.recover_conversation import RecoverConversation
+from loop_service.application.report_channel_failure import ReportChannelFailure
 from loop_service.application.resolve_approval import ResolveApproval
 from loop_service.application.send_message import SendMessage
+from loop_service.application.settle_execution import SettleExecution
+from loop_service.application.signal_interaction import SignalInteraction
+from loop_service.application.store_ports import UnitOfWork
 from loop_service.application.stream_events import StreamEvents
+from loop_service.application.trim_events import TrimEvents
 from loop_service.clients.adapter_client import AdapterClient
 from loop_service.config import LoopSettings
 from loop_service.convert.codec import ProtoCodec
@@ -41,7 +52,9 @@ from loop_service.storage.unit_of_work import SqlUnitOfWork
 from loop_service.transport.artifact_servicer import ArtifactServicer
 from loop_service.transport.servicer import WorkflowLoopServicer
 from loop_service.transport.use_cases import ReadyUseCases, UseCases
+from loop_service.worker.eraser import Eraser
 from loop_service.worker.feed import EventFeed
+from loop_service.worker.housekeeping import Housekeeping
 from loop_service.worker.runner import Runner
 from loop_service.worker.timers import TimerLoop
 
@@ -67,10 +80,13 @@ class SystemClock:
 
 
 class RandomIds:
-    """120 random bits an id."""
+    """44 bits of milliseconds, then 76 random ones: opaque, and ids made together are neighbours in every index.
+
+    Indexes over wholly random ids touch another page for each row, and all their pages fill up and split at once.
+    """
 
     def new(self, prefix: str) -> str:
-        return f"{prefix}_{secrets.token_hex(15)}"
+        return f"{prefix}_{time_ns() // 1_000_000:011x}{secrets.token_hex(10)[:19]}"
 
 
 @dataclass(slots=True)
@@ -81,6 +97,8 @@ class Parts:
     adapter: AdapterClient
     runner: Runner
     timers: TimerLoop
+    housekeeping: Housekeeping | None
+    eraser: Eraser | None = None
 
 
 @dataclass(slots=True)
@@ -107,16 +125,23 @@ def migrate_database(settings: LoopSettings) -> tuple[str | None, str]:
     return migrate(settings.database, MIGRATIONS)
 
 
+def renew_database_history(settings: LoopSettings) -> tuple[str, str]:
+    """The operator's command after a restore; the history ids before and after. Raises StartRefused, Unavailable."""
+    return renew_history(settings.database, lambda: RandomIds().new("his"))
+
+
 async def start(
     settings: LoopSettings,
     *,
     clock: Clock | None = None,
     ids: Ids | None = None,
     migrate_first: bool = False,
+    reply_model: ReplyModel | None = None,
 ) -> RunningLoop:
     """Listen and open the database in the background; await `ready` to know that it serves.
 
-    `migrate_first` applies the migrations before (tests, `handrail up`). Raises StartRefused for an address that
+    `migrate_first` applies the migrations before (tests, `handrail up`). `reply_model` judges replies that no rule
+    can classify; without one they are treated as answers. Raises StartRefused for an address that
     cannot be used.
     """
     if migrate_first:
@@ -128,6 +153,9 @@ async def start(
         listen_setting="HANDRAIL_LOOP_LISTEN",
         grace_seconds=settings.grace_seconds,
         subscriptions=(f"/{LOOP_SERVICE}/WatchConversation",),
+        reply_points="loop.reply",
+        # A cancel waits for its ending, and is never refused.
+        limits=CallLimits(settings.unary_calls, settings.streams, frozenset({f"{LOOP_SERVICE}/CancelInteraction"})),
     )
     servicer, artifacts = WorkflowLoopServicer(use_cases), ArtifactServicer(use_cases)
     server.add_service(
@@ -141,7 +169,7 @@ async def start(
     port = await server.start()
     running = RunningLoop(server, port, feed)
     running.opening = asyncio.create_task(
-        _open(running, settings, use_cases, clock or SystemClock(), ids or RandomIds())
+        _open(running, settings, use_cases, clock or SystemClock(), ids or RandomIds(), reply_model)
     )
     running.opening.add_done_callback(lambda task: _opened(running, task))
     server.on_drain(lambda: _end_work(running))
@@ -149,35 +177,67 @@ async def start(
     return running
 
 
-async def _open(running: RunningLoop, settings: LoopSettings, use_cases: UseCases, clock: Clock, ids: Ids) -> None:
+async def _open(
+    running: RunningLoop,
+    settings: LoopSettings,
+    use_cases: UseCases,
+    clock: Clock,
+    ids: Ids,
+    reply_model: ReplyModel | None,
+) -> None:
     """Wait for the schema, open the database, take up what was under way, serve."""
 
     def tell(state: SchemaState) -> None:
         use_cases.reason = state.message
         logger.warning("waiting for the schema", message=state.message)
 
-    database = await _open_database(running, settings.database, use_cases, tell)
+    database = await _open_database(running, settings.database, use_cases, tell, lambda: ids.new("his"))
     if database is None:
         return
     feed = running.feed
-    env = Environment(clock, ids, ProtoCodec(), settings.budget(), tuple(sorted(settings.adapters)), settings.timings())
+    env = Environment(
+        clock,
+        ids,
+        ProtoCodec(),
+        settings.budget(),
+        tuple(sorted(settings.adapters)),
+        settings.timings(),
+        judges_replies=reply_model is not None,
+        queued_runs=settings.queued_runs,
+        history_id=database.history.history_id,
+    )
     adapter = AdapterClient(settings.adapters)
     timers_changed = asyncio.Event()
     storage = SqlUnitOfWork(database, feed.publish, timers_changed.set)
     claims = ClaimRuns(storage, env)
     runner = Runner(
-        Advance(storage, adapter, env),
+        Advance(storage, adapter, env, reply_model),
         claims,
         places=settings.concurrent_runs,
         lease=env.timings.lease,
         poll_seconds=settings.poll_seconds,
     )
     timer_loop = TimerLoop(FireTimers(storage, env), clock, runner.wake, timers_changed, settings.poll_seconds)
-    running.parts = Parts(database, adapter, runner, timer_loop)
+    running.parts = Parts(database, adapter, runner, timer_loop, _housekeeping(settings, storage, env))
     # This process alone has the database (its lock file), so no earlier owner can still be at work.
     voided = await claims.void_leases()
     logger.info("leases voided", count=voided)
+    if database.history.put_back:
+        logger.warning(
+            "the database was put back to an older copy: what was open in it is ended as session_diverged; "
+            "run `handrail diverged list`, then end or reopen what it names",
+            why=database.history.put_back,
+            history_id=database.history.history_id,
+        )
+    database.on_trouble(
+        lambda trouble: running.server.set_ready(not trouble, reason=trouble or "the storage works again")
+    )
+    lost = await EndLostInteractions(storage, env).run()
+    if lost:
+        logger.warning("interactions of a lost history are being ended", count=lost)
     acceptor = Acceptor(storage, env, runner)
+    deletion = DeleteConversation(acceptor, storage, adapter, feed, env)
+    running.parts.eraser = Eraser(deletion, clock, settings.poll_seconds)
     use_cases.open(
         ReadyUseCases(
             env=env,
@@ -189,10 +249,20 @@ async def _open(running: RunningLoop, settings: LoopSettings, use_cases: UseCase
             resolve_approval=ResolveApproval(acceptor, env),
             cancel_interaction=CancelInteraction(acceptor, storage, feed, env),
             stream_events=StreamEvents(storage, feed, env),
+            audit_trail=AuditTrail(storage),
+            delete_conversation=deletion,
+            report_channel_failure=ReportChannelFailure(storage, env),
+            settle_execution=SettleExecution(acceptor, storage, adapter, env),
+            signal_interaction=SignalInteraction(acceptor, storage, env),
+            list_diverged=ListDiverged(storage, adapter, env),
+            recover_conversation=RecoverConversation(acceptor, storage, feed, adapter, env),
         )
     )
     runner.begin()
     timer_loop.begin()
+    running.parts.eraser.begin()
+    if running.parts.housekeeping is not None:
+        running.parts.housekeeping.begin()
     running.server.set_ready(True)
     running.ready.set()
 
@@ -209,7 +279,11 @@ def _opened(running: RunningLoop, opening: asyncio.Task[None]) -> None:
 
 
 async def _open_database(
-    running: RunningLoop, url: str, use_cases: UseCases, tell: Callable[[SchemaState], None]
+    running: RunningLoop,
+    url: str,
+    use_cases: UseCases,
+    tell: Callable[[SchemaState], None],
+    new_history_id: Callable[[], str],
 ) -> Database | None:
     """The open database once its schema is right; None where the process was asked to stop before.
 
@@ -220,7 +294,7 @@ async def _open_database(
         try:
             if not await wait_for_schema(url, MIGRATIONS, MIGRATE_COMMAND, tell, stop, poll_seconds=0.2):
                 return None
-            return await asyncio.to_thread(Database, url)
+            return await asyncio.to_thread(Database, url, new_history_id=new_history_id)
         except Unavailable as away:
             use_cases.reason = away.message
             logger.warning("the database cannot be read", reason=away.reason)
@@ -229,10 +303,22 @@ async def _open_database(
     return None
 
 
+def _housekeeping(settings: LoopSettings, storage: UnitOfWork, env: Environment) -> Housekeeping | None:
+    """None where events are kept for ever."""
+    if not settings.event_retention_days:
+        return None
+    trim = TrimEvents(storage, env, timedelta(days=settings.event_retention_days))
+    return Housekeeping(trim, settings.housekeeping_seconds)
+
+
 async def _end_work(running: RunningLoop) -> None:
     """At the drain: streams end with their cursors, workers stop; what they did not finish is taken up later."""
     running.feed.drain()
     if running.parts is not None:
+        if running.parts.housekeeping is not None:
+            await running.parts.housekeeping.stop()
+        if running.parts.eraser is not None:
+            await running.parts.eraser.stop()
         await running.parts.timers.stop()
         await running.parts.runner.stop()
 

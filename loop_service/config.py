@@ -6,13 +6,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
+from handrail_rpc import crash_points
 from handrail_rpc.settings import (
     ADAPTERS_FORM,
     ADDRESS_FORM,
+    CRASH_POINT_FORM,
     DATABASE_FORM,
+    DAYS_FORM,
     AdapterTargetsSetting,
     Count,
+    CrashPointSetting,
     DatabaseUrlSetting,
+    Days,
     ListenAddressSetting,
     Seconds,
     ServiceSettings,
@@ -27,7 +32,7 @@ _COUNT_FORM = "a whole number from 1 to 1000000"
 
 
 class LoopSettings(ServiceSettings):
-    """Every variable with its default; README lists them."""
+    """Every variable with its default; docs/operating.md lists them."""
 
     listen: ListenAddressSetting = setting("HANDRAIL_LOOP_LISTEN", "127.0.0.1:50051", form=ADDRESS_FORM)
     data_dir: Path = setting("HANDRAIL_DATA_DIR", Path("handrail-data"), form="path of a folder")
@@ -43,17 +48,23 @@ class LoopSettings(ServiceSettings):
     decisions: Count = setting("HANDRAIL_LOOP_DECISIONS", 100, form=_COUNT_FORM)
     generations: Count = setting("HANDRAIL_LOOP_GENERATIONS", 20, form=_COUNT_FORM)
     concurrent_runs: Count = setting("HANDRAIL_LOOP_CONCURRENT_RUNS", 128, form=_COUNT_FORM)
+    queued_runs: Count = setting("HANDRAIL_LOOP_QUEUED_RUNS", 1000, form=_COUNT_FORM)
+    unary_calls: Count = setting("HANDRAIL_LOOP_UNARY_CALLS", 1000, form=_COUNT_FORM)
+    streams: Count = setting("HANDRAIL_LOOP_STREAMS", 10_000, form=_COUNT_FORM)
     lease_seconds: Seconds = setting("HANDRAIL_LOOP_LEASE_SECONDS", 30.0, form=_SECONDS_FORM)
     stop_patience_seconds: Seconds = setting("HANDRAIL_LOOP_STOP_PATIENCE_SECONDS", 10.0, form=_SECONDS_FORM)
     settle_first_seconds: Seconds = setting("HANDRAIL_LOOP_SETTLE_FIRST_SECONDS", 2.0, form=_SECONDS_FORM)
     expiry_recheck_seconds: Seconds = setting("HANDRAIL_LOOP_EXPIRY_RECHECK_SECONDS", 5.0, form=_SECONDS_FORM)
     describe_seconds: Seconds = setting("HANDRAIL_LOOP_DESCRIBE_SECONDS", 1.0, form=_SECONDS_FORM)
     reader_lag_events: Count = setting("HANDRAIL_LOOP_READER_LAG_EVENTS", 1000, form=_COUNT_FORM)
+    event_retention_days: Days = setting("HANDRAIL_LOOP_EVENT_RETENTION_DAYS", 0, form=DAYS_FORM)
+    housekeeping_seconds: Seconds = setting("HANDRAIL_LOOP_HOUSEKEEPING_SECONDS", 60.0, form=_SECONDS_FORM)
     poll_seconds: Seconds = setting("HANDRAIL_LOOP_POLL_SECONDS", 1.0, form=_SECONDS_FORM)
     grace_seconds: Seconds = setting("HANDRAIL_LOOP_GRACE_SECONDS", 5.0, form=_SECONDS_FORM)
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "HANDRAIL_LOG_LEVEL", "info", form="debug, info, warning or error"
     )
+    crash_point: CrashPointSetting = setting(crash_points.VARIABLE, "", form=CRASH_POINT_FORM)
 
     @property
     def database(self) -> str:

@@ -22,6 +22,15 @@ class CancelCommand:
     interaction_id: str
     epoch: int
     history_id: str
+    known_revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Every ledger row of the closed interaction, and the revision of its session."""
+
+    executions: tuple[Execution, ...]
+    session_revision: int
 
 
 class CancelInteraction:
@@ -32,21 +41,24 @@ class CancelInteraction:
         self._domains = domains
         self._clock = clock
 
-    async def run(self, command: CancelCommand) -> tuple[Execution, ...]:
+    async def run(self, command: CancelCommand) -> Closed:
         """Every ledger row of the interaction; nothing of it begins after this has returned.
 
         An interaction that was never seen here gets its tombstone too. Raises the refusals of check_access.
         """
         if command.domain not in self._domains:
             raise NotFound.of("domain", command.domain)
-        return await self._unit_of_work.write(lambda tx: self._close(tx, command))
+        return await self._unit_of_work.write(lambda tx: self._close(tx, command), name="cancel_interaction.close")
 
-    def _close(self, tx: Transaction, command: CancelCommand) -> tuple[Execution, ...]:
+    def _close(self, tx: Transaction, command: CancelCommand) -> Closed:
         session, interaction = check_access(tx, command)
+        if interaction is None or not interaction.closed:
+            tx.sessions.touch(session.domain_session_id, command.known_revision)
         if interaction is None:
             new = Interaction(command.interaction_id, session.domain_session_id, command.epoch, True, 0, 0)
             tx.interactions.add(new, self._clock())
-            return ()
+            return Closed((), tx.sessions.revision(session.domain_session_id))
         tx.interactions.raise_epoch(command.interaction_id, command.epoch)
         tx.interactions.close(command.interaction_id)
-        return tx.calls.executions_of(command.interaction_id)
+        rows = tx.calls.executions_of(command.interaction_id)
+        return Closed(rows, tx.sessions.revision(session.domain_session_id))

@@ -8,10 +8,11 @@ from handrail_rpc.errors import NotFound
 
 
 class DescribeDomain:
-    """The use case; one instance a process."""
+    """The use case; one instance a process. `history_id` is the database's, which changes only while it is closed."""
 
-    def __init__(self, domains: Domains) -> None:
+    def __init__(self, domains: Domains, history_id: str) -> None:
         self._domains = domains
+        self.history_id = history_id
 
     def run(self, domain: str) -> Domain:
         """The domain's declarations. Raises NotFound for an unknown domain."""

@@ -48,12 +48,12 @@ class GetSession:
         self._clock = clock
 
     async def run(self, domain_session_id: str, principal: Principal, locale: str) -> SessionReport:
-        """The report from the caller's point of view. Raises NotFound for an unknown session."""
+        """The report from the caller's point of view. Raises NotFound for an unknown or erased session."""
         return await self._unit_of_work.read(lambda tx: self._report(tx, domain_session_id, principal, locale))
 
     def _report(self, tx: Transaction, domain_session_id: str, principal: Principal, locale: str) -> SessionReport:
         session = tx.sessions.find(domain_session_id)
-        if session is None or session.domain not in self._domains:
+        if session is None or session.erased or session.domain not in self._domains:
             raise NotFound.of("session", domain_session_id)
         domain = self._domains[session.domain]
         interaction = tx.interactions.newest_of(domain_session_id)

@@ -16,8 +16,8 @@ class OpenSession:
         self._clock = clock
         self._ids = ids
 
-    async def run(self, domain: str, conversation_id: str) -> tuple[str, str]:
-        """(domain_session_id, history_id); the same for every repetition.
+    async def run(self, domain: str, conversation_id: str) -> tuple[Session, str]:
+        """The session and the history id; the same session for every repetition.
 
         Raises NotFound for an unknown domain, FailedPrecondition where the conversation has another domain's session.
         """
@@ -27,18 +27,18 @@ class OpenSession:
         if known is not None:
             return known
 
-        def open_once(tx: Transaction) -> tuple[str, str]:
+        def open_once(tx: Transaction) -> tuple[Session, str]:
             found = _find(tx, domain, conversation_id)
             if found is not None:
                 return found
             session = Session(self._ids("ses"), domain, conversation_id, self._clock(), 0)
             tx.sessions.add(session)
-            return session.domain_session_id, tx.sessions.history_id()
+            return session, tx.sessions.history_id()
 
-        return await self._unit_of_work.write(open_once)
+        return await self._unit_of_work.write(open_once, name="open_session.open")
 
 
-def _find(tx: Transaction, domain: str, conversation_id: str) -> tuple[str, str] | None:
+def _find(tx: Transaction, domain: str, conversation_id: str) -> tuple[Session, str] | None:
     session = tx.sessions.find_by_conversation(conversation_id)
     if session is None:
         return None
@@ -46,4 +46,4 @@ def _find(tx: Transaction, domain: str, conversation_id: str) -> tuple[str, str]
         raise FailedPrecondition.state(
             "SESSION_DOMAIN", conversation_id, f"the conversation has a session of the domain {session.domain}"
         )
-    return session.domain_session_id, tx.sessions.history_id()
+    return session, tx.sessions.history_id()

@@ -16,6 +16,7 @@ from adapter_service.domain.decision import (
     Decision,
     Fail,
     RequestApproval,
+    Wait,
 )
 from adapter_service.domain.ledger import ExecutionState, ToolCall, ToolOutcome
 from adapter_service.sdk import Effect, ReplyVerdict
@@ -80,6 +81,8 @@ def _decision(value: Decision) -> decision_pb2.Decision:
             )
         case RequestApproval():
             message.request_approval.CopyFrom(_request_approval(value.outcome))
+        case Wait():
+            _write_wait(message.wait, value.outcome)
         case Complete(answer):
             message.complete.answer.CopyFrom(_answer(answer))
         case Fail(problem):
@@ -87,6 +90,15 @@ def _decision(value: Decision) -> decision_pb2.Decision:
         case Blocked(reason):
             message.blocked.block.CopyFrom(block(reason))
     return message
+
+
+def _write_wait(message: decision_pb2.Wait, wait: Wait) -> None:
+    if wait.until is not None:
+        message.until.FromTimedelta(wait.until)
+    else:
+        message.signal = wait.signal
+    if wait.limit is not None:
+        message.limit.FromTimedelta(wait.limit)
 
 
 def _prompt(ask: Ask) -> prompt_pb2.Prompt:

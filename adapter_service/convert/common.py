@@ -40,7 +40,7 @@ def reference(value: ArtifactReference) -> artifact_pb2.ArtifactRef:
 def failure(value: Failure) -> failure_pb2.Failure:
     """Failure."""
     return failure_pb2.Failure(
-        stage=failure_pb2.Stage.Value(f"STAGE_{value.stage}"),
+        stage=failure_pb2.Stage.Value(f"STAGE_{value.stage.name}"),
         code=value.code,
         source_code=value.source_code,
         explanation=value.explanation,

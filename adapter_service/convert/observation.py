@@ -14,6 +14,7 @@ from adapter_service.domain.observation import (
     ApprovalResolved,
     ClarificationReply,
     Observation,
+    Retry,
     ToolFinished,
     UserMessage,
     Verdict,
@@ -68,6 +69,10 @@ def read_observation(message: observation_pb2.Observation, bad: Violations) -> O
             bad.identifier("observation.wake_up.signal", wake_up.signal, required=False)
             payload = _structure("observation.wake_up.payload", wake_up.payload, bad)
             return WakeUp(wake_up.signal, payload, wake_up.limit_passed)
+        case "retry":
+            bad.identifier("observation.retry.interaction_id", message.retry.interaction_id)
+            bad.identifier("observation.retry.tool_call_id", message.retry.tool_call_id)
+            return Retry(message.retry.interaction_id, message.retry.tool_call_id)
         case _:
             bad.add("observation", "must be set")
             return None

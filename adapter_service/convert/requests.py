@@ -5,12 +5,13 @@ from __future__ import annotations
 from adapter_service.application.cancel_interaction import CancelCommand
 from adapter_service.application.decide.turn import DecideCommand
 from adapter_service.application.execute.claim import ExecuteCommand
+from adapter_service.application.settle_execution import SettleCommand
 from adapter_service.convert.observation import read_facts, read_observation
 from adapter_service.convert.validation import MOST_ROLES, Violations
 from adapter_service.domain.session import Principal
 from handrail.adapter.v1 import artifact_service_pb2 as artifact_pb2
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
-from handrail.common.v1 import caller_pb2
+from handrail.common.v1 import caller_pb2, tool_pb2
 
 MOST_PAGE = 200
 DEFAULT_PAGE = 50
@@ -22,6 +23,7 @@ def read_decide(request: pb2.DecideRequest, served_request_id: str) -> DecideCom
     bad.identifiers(request, ("request_id", "domain", "domain_session_id", "interaction_id", "run_id", "history_id"))
     bad.identifier("supersedes_interaction_id", request.supersedes_interaction_id, required=False)
     bad.at_least("lease_epoch", request.lease_epoch, 0)
+    bad.at_least("known_session_revision", request.known_session_revision, 0)
     bad.at_least("decision_number", request.decision_number, 1)
     bad.at_least("base_plan_version", request.base_plan_version, 0)
     bad.locale("locale", request.locale)
@@ -49,6 +51,7 @@ def read_decide(request: pb2.DecideRequest, served_request_id: str) -> DecideCom
         history_id=request.history_id,
         supersedes=request.supersedes_interaction_id,
         request_id=served_request_id,
+        known_revision=request.known_session_revision,
     )
 
 
@@ -60,6 +63,7 @@ def read_execute(request: pb2.ExecuteToolRequest, served_request_id: str) -> Exe
         ("request_id", "domain", "domain_session_id", "interaction_id", "run_id", "tool_call_id", "history_id"),
     )
     bad.at_least("lease_epoch", request.lease_epoch, 0)
+    bad.at_least("known_session_revision", request.known_session_revision, 0)
     bad.at_least("dispatch_number", request.dispatch_number, 1)
     bad.locale("locale", request.locale)
     principal = read_principal(request.HasField("caller"), request.caller, bad)
@@ -75,6 +79,7 @@ def read_execute(request: pb2.ExecuteToolRequest, served_request_id: str) -> Exe
         locale=request.locale,
         history_id=request.history_id,
         request_id=served_request_id,
+        known_revision=request.known_session_revision,
     )
 
 
@@ -83,6 +88,7 @@ def read_cancel(request: pb2.CancelInteractionRequest) -> CancelCommand:
     bad = Violations()
     bad.identifiers(request, ("request_id", "domain", "domain_session_id", "interaction_id", "history_id"))
     bad.at_least("lease_epoch", request.lease_epoch, 0)
+    bad.at_least("known_session_revision", request.known_session_revision, 0)
     bad.refuse()
     return CancelCommand(
         domain=request.domain,
@@ -90,11 +96,53 @@ def read_cancel(request: pb2.CancelInteractionRequest) -> CancelCommand:
         interaction_id=request.interaction_id,
         epoch=request.lease_epoch,
         history_id=request.history_id,
+        known_revision=request.known_session_revision,
+    )
+
+
+def read_settle(request: pb2.SettleExecutionRequest, served_request_id: str) -> SettleCommand:
+    """A SettleExecutionRequest."""
+    bad = Violations()
+    bad.identifiers(
+        request,
+        (
+            "request_id",
+            "domain",
+            "domain_session_id",
+            "interaction_id",
+            "tool_call_id",
+            "history_id",
+            "settled_by",
+        ),
+    )
+    bad.locale("locale", request.locale)
+    if request.outcome not in (tool_pb2.OUTCOME_SUCCEEDED, tool_pb2.OUTCOME_FAILED):
+        bad.add("outcome", "must be OUTCOME_SUCCEEDED (it happened) or OUTCOME_FAILED (it did not)")
+    comment = bad.text("comment", request.comment)
+    bad.refuse()
+    return SettleCommand(
+        domain=request.domain,
+        domain_session_id=request.domain_session_id,
+        interaction_id=request.interaction_id,
+        tool_call_id=request.tool_call_id,
+        history_id=request.history_id,
+        happened=request.outcome == tool_pb2.OUTCOME_SUCCEEDED,
+        settled_by=request.settled_by,
+        comment=comment,
+        locale=request.locale,
+        request_id=served_request_id,
     )
 
 
 def check_open_session(request: pb2.OpenSessionRequest) -> None:
     """An OpenSessionRequest."""
+    bad = Violations()
+    bad.identifiers(request, ("request_id", "domain", "conversation_id"))
+    bad.refuse()
+
+
+def check_delete_session(request: pb2.DeleteSessionRequest) -> None:
+    """A DeleteSessionRequest."""
     bad = Violations()
     bad.identifiers(request, ("request_id", "domain", "conversation_id"))
     bad.refuse()

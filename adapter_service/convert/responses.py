@@ -26,7 +26,7 @@ _STATES = {
 }
 
 
-def describe_domain(domain: Domain, locale: str) -> pb2.DescribeDomainResponse:
+def describe_domain(domain: Domain, locale: str, history_id: str) -> pb2.DescribeDomainResponse:
     """DescribeDomainResponse."""
     return pb2.DescribeDomainResponse(
         domain=domain.name,
@@ -40,6 +40,7 @@ def describe_domain(domain: Domain, locale: str) -> pb2.DescribeDomainResponse:
             max_artifact_bytes=limits.MOST_ARTIFACT_BYTES,
             max_candidates=limits.MOST_CANDIDATES,
         ),
+        history_id=history_id,
     )
 
 
@@ -61,9 +62,9 @@ def _tool(tool: Tool, locale: str) -> pb2.Tool:
     return message
 
 
-def cancel_interaction(rows: tuple[Execution, ...]) -> pb2.CancelInteractionResponse:
+def cancel_interaction(rows: tuple[Execution, ...], session_revision: int) -> pb2.CancelInteractionResponse:
     """CancelInteractionResponse."""
-    response = pb2.CancelInteractionResponse()
+    response = pb2.CancelInteractionResponse(session_revision=session_revision)
     for row in rows:
         call = response.calls.add(tool_call_id=row.tool_call_id, tool=row.tool)
         if row.state is ExecutionState.CLAIMED:

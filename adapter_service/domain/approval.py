@@ -82,7 +82,8 @@ class World:
     """What the comparison looks at, read in one transaction.
 
     `tool_version` and `policy_version` are this process's, the `stored_…` ones the database's monotone rows.
-    `validation_passed` is None where the current version was not validated or its kind needs no validation.
+    `validation_passed` is None where the current version was not validated or its kind needs no validation;
+    `validation_outdated` where something else that the validation read has another version now (read_set).
     """
 
     now: datetime
@@ -99,6 +100,7 @@ class World:
     needs_validation: bool = False
     validation_sha256: str = ""
     validation_passed: bool | None = None
+    validation_outdated: bool = False
 
     @property
     def is_outdated(self) -> bool:
@@ -141,6 +143,8 @@ def compare(approval: Approval | None, world: World) -> Mismatch | None:
     ):
         if approved != current:
             return Mismatch("approval_stale", name)
+    if world.validation_outdated:
+        return Mismatch("approval_stale", "read_set")
     if world.needs_validation and world.validation_passed is not True:
         return Mismatch("validation_failed", "validation_sha256")
     if shown.validation_sha256 != world.validation_sha256:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,26 @@ class FindingRecord:
     message_ru: str
 
 
+class ReadKind(StrEnum):
+    """What a validation can read besides the version that it judges."""
+
+    ARTIFACT = "artifact"
+    SOURCE = "source"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One version that a validation read: of another artifact, of a source of the domain, of the validating tool."""
+
+    kind: ReadKind
+    name: str
+    version: str
+
+
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The result of validating one version. `sha256` covers version, validator and findings."""
+    """The result of validating one version. `sha256` covers version, validator, findings and what was read."""
 
     artifact_id: str
     version: int
@@ -66,3 +84,4 @@ class Validation:
     passed: bool
     findings: tuple[FindingRecord, ...]
     tool_call_id: str
+    reads: tuple[Read, ...] = ()

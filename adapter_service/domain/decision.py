@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 from adapter_service.domain.approval import Snapshot
@@ -79,6 +80,15 @@ class RequestApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do until a time (`until`), or for `signal` until `limit`; durations from the decision's receipt."""
+
+    until: timedelta | None = None
+    signal: str = ""
+    limit: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A verified answer (requirement F3)."""
 
@@ -111,7 +121,7 @@ class Blocked:
     block: PolicyBlock
 
 
-DecisionOutcome = Choose | CallTools | Ask | RequestApproval | Complete | Fail | Blocked
+DecisionOutcome = Choose | CallTools | Ask | RequestApproval | Wait | Complete | Fail | Blocked
 
 
 @dataclass(frozen=True, slots=True)

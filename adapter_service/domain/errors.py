@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from handrail_rpc.errors import (
     Aborted,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
     PreconditionViolation,
+    ResourceExhausted,
     Unavailable,
 )
 
@@ -67,10 +70,14 @@ class InteractionClosed(FailedPrecondition):
 
 
 class HistoryDiverged(FailedPrecondition):
-    """The caller learnt another history: one of the databases was restored (soundness rule history)."""
+    """The caller learnt another history, or one of the two knows less of the session than it did: one of the databases
+    was restored (soundness rule history)."""
 
-    def __init__(self, current: str) -> None:
-        text = "history_id is not the one of this database: it was restored or replaced since the session was opened"
+    def __init__(
+        self,
+        current: str,
+        text: str = "history_id is not the one of this database: it was restored since the session was opened",
+    ) -> None:
         super().__init__(
             text,
             [PreconditionViolation("HISTORY", current, text)],
@@ -93,10 +100,18 @@ class InvalidObservation(InvalidArgument):
 
 
 class AttemptElsewhere(Unavailable):
-    """Another process still holds the lease of the attempt; ask again (soundness rule live_attempt)."""
+    """Another process holds the lease of the attempt, or its function still runs here; ask again (live_attempt)."""
 
     def __init__(self, tool_call_id: str) -> None:
         super().__init__(f"tool call {tool_call_id} is still running elsewhere", reason="ATTEMPT_RUNNING")
+
+
+class NoThreadFree(ResourceExhausted):
+    """Every thread for blocking work is busy, so nothing has begun. A type of its own: a domain's code may raise any
+    ResourceExhausted after it has acted."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"all {most} threads for blocking work are busy", reason="TOOL_THREADS_EXHAUSTED")
 
 
 class ToolCallUnknown(NotFound):
@@ -104,3 +119,51 @@ class ToolCallUnknown(NotFound):
 
     def __init__(self, tool_call_id: str) -> None:
         super().__init__(f"tool call {tool_call_id!r} was not issued", reason="TOOL_CALL_NOT_FOUND")
+
+
+class AttemptLive(FailedPrecondition):
+    """A live attempt can still change what a person wants to settle (soundness rule settle_dead)."""
+
+    def __init__(self, tool_call_id: str) -> None:
+        text = f"tool call {tool_call_id} is still running; settle it once it has ended or the service was restarted"
+        super().__init__(text, [PreconditionViolation("EXECUTION_STATE", tool_call_id, text)], reason="ATTEMPT_LIVE")
+
+
+class ExecutionUnsettled(FailedPrecondition):
+    """The outcome of a change is unknown: a person settles it before its content may be erased."""
+
+    def __init__(self, tool_call_id: str) -> None:
+        text = f"the outcome of tool call {tool_call_id} is unknown; settle it by SettleExecution first"
+        super().__init__(
+            text,
+            [PreconditionViolation("EXECUTION_STATE", tool_call_id, text)],
+            reason="EXECUTION_UNSETTLED",
+            metadata={"tool_call_id": tool_call_id},
+        )
+
+
+class OutcomeRecorded(FailedPrecondition):
+    """The outcome of the call is known and another one than the person's verdict."""
+
+    def __init__(self, tool_call_id: str, outcome: str) -> None:
+        text = f"tool call {tool_call_id} is not unknown: its recorded outcome is {outcome}"
+        super().__init__(
+            text,
+            [PreconditionViolation("EXECUTION_STATE", tool_call_id, text)],
+            reason="OUTCOME_RECORDED",
+            metadata={"outcome": outcome},
+        )
+
+
+class AlreadySettled(FailedPrecondition):
+    """A person settled the call in another way before; who and when are named."""
+
+    def __init__(self, tool_call_id: str, outcome: str, settled_by: str, settle_time: datetime | None) -> None:
+        when = "" if settle_time is None else settle_time.isoformat(timespec="seconds")
+        text = f"tool call {tool_call_id} was already settled as {outcome} by {settled_by} at {when}"
+        super().__init__(
+            text,
+            [PreconditionViolation("EXECUTION_STATE", tool_call_id, text)],
+            reason="EXECUTION_SETTLED",
+            metadata={"outcome": outcome, "settled_by": settled_by, "settle_time": when},
+        )

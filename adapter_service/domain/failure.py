@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from adapter_service.domain.artifact import ArtifactReference
+from handrail_rpc.failure_entry import Stage
 
-
-class Stage(StrEnum):
-    """Where in the cycle a failure arose; names of handrail.common.v1.Stage without prefix."""
-
-    PLANNING = "PLANNING"
-    POLICY = "POLICY"
-    TOOL = "TOOL"
-    VERIFICATION = "VERIFICATION"
-    STORAGE = "STORAGE"
+__all__ = ["ConfirmedStep", "Failure", "PolicyBlock", "Progress", "Stage"]
 
 
 class Progress(StrEnum):

@@ -1,4 +1,4 @@
-"""Explanations and helpful actions of the failures that the engine itself reports, in English and Russian (G1).
+"""The engine's words: explanations of the failures it reports, from the shared catalogue (G1), and its questions.
 
 A tool's own ToolError brings its texts along. `{text}` quotes the user's own words, shortened by `quote`; every other
 placeholder is filled with a title or label.
@@ -7,6 +7,7 @@ placeholder is filled with a title or label.
 from __future__ import annotations
 
 from adapter_service.sdk import Text
+from handrail_rpc.failure_catalogue import CATALOGUE
 
 MOST_QUOTED_CHARACTERS = 80
 
@@ -20,69 +21,41 @@ def quote(text: str) -> Text:
 
 def filled(template: Text, **names: Text) -> Text:
     """A text with its placeholders filled in each locale."""
-    return Text(
-        template.en.format(**{key: value.en for key, value in names.items()}),
-        template.ru.format(**{key: value.ru for key, value in names.items()}),
-    )
+    return template.filled(**names)
 
 
-PLAN_INVALID = Text(
-    "The plan for this request was not valid, so it was stopped here.",
-    "План для этого запроса оказался некорректным, поэтому выполнение остановлено.",
-)
-PLAN_INVALID_HELP = Text("Say the request in other words.", "Сформулируйте запрос иначе.")
-NOTHING_FOUND = Text(
-    "{title}: the step before found nothing to go on with.", "{title}: предыдущий шаг ничего не нашёл."
-)
-NO_ARTIFACT = Text("There is no {kind} to work with yet.", "Пока нет того, с чем нужно работать: {kind}.")
-NO_ARTIFACT_HELP = Text("Create it first.", "Сначала нужно это создать.")
-NOT_ACCEPTED = Text("“{text}” is not an accepted value.", "Значение «{text}» не подходит.")
-TOOL_FAILED = Text(
-    "{title}: the step failed for an internal reason.", "{title}: шаг не выполнен из-за внутренней ошибки."
-)
-TOOL_TIMEOUT = Text(
-    "{title}: the step took too long and was stopped.", "{title}: шаг занял слишком много времени и был остановлен."
-)
-TRY_AGAIN = Text("Try again.", "Повторите попытку.")
-TOOL_INPUT_INVALID = Text("{title}: the input is not valid.", "{title}: недопустимые входные данные.")
-OUTCOME_UNKNOWN = Text(
-    "{title}: it is not known whether the step took effect.", "{title}: неизвестно, был ли шаг выполнен."
-)
-OUTCOME_UNKNOWN_HELP = Text(
-    "Check the target system and settle the outcome; do not simply repeat it.",
-    "Проверьте результат во внешней системе; не повторяйте действие вслепую.",
-)
-VALIDATION_FAILED = Text("The validation failed: {findings}", "Проверка не пройдена: {findings}")
-ARTIFACT_MOVED = Text(
-    "{title}: the document was changed meanwhile, so this change was not made.",
-    "{title}: документ тем временем изменился, поэтому правка не внесена.",
-)
-UNVERIFIED_IDENTITY = Text(
-    "The composed answer named something that no result contains, so it is not shown.",
-    "Составленный ответ называл то, чего нет ни в одном результате, поэтому он не показан.",
-)
-CLAIMED_CHANGE = Text(
-    "The composed answer claimed an action that was not executed, so it is not shown.",
-    "Составленный ответ сообщал о действии, которое не выполнялось, поэтому он не показан.",
-)
-ANSWER_EMPTY = Text("No answer could be composed.", "Составить ответ не удалось.")
-CHANGES_UNCLEAR = Text(
-    "It did not become clear what should be changed.", "Не удалось понять, что именно нужно изменить."
-)
+_PLAN = CATALOGUE["plan_invalid"].situations["plan"]
+_ARTIFACT = CATALOGUE["entity_not_found"].situations["artifact"]
+_UNKNOWN = CATALOGUE["tool_outcome_unknown"].situations["step"]
+
+PLAN_INVALID = _PLAN.explanation
+PLAN_INVALID_HELP = _PLAN.helpful_action
+NOTHING_FOUND = CATALOGUE["entity_not_found"].explanation
+NO_ARTIFACT = _ARTIFACT.explanation
+NO_ARTIFACT_HELP = _ARTIFACT.helpful_action
+NOT_ACCEPTED = CATALOGUE["tool_input_invalid"].situations["text"].explanation
+TOOL_FAILED = CATALOGUE["tool_failed"].explanation
+TOOL_TIMEOUT = CATALOGUE["tool_timeout"].explanation
+TRY_AGAIN = CATALOGUE["tool_timeout"].helpful_action
+TOOL_INPUT_INVALID = CATALOGUE["tool_input_invalid"].explanation
+OUTCOME_UNKNOWN = _UNKNOWN.explanation
+OUTCOME_UNKNOWN_HELP = _UNKNOWN.helpful_action
+SETTLED_NOT_EXECUTED = CATALOGUE["settled_not_executed"].situations["step"].explanation
+SETTLED_EXECUTED = Text("{title}: confirmed by {by}.", "{title}: выполнение подтверждено ({by}).")
+VALIDATION_FAILED = CATALOGUE["validation_failed"].situations["findings"].explanation
+ARTIFACT_MOVED = CATALOGUE["tool_failed"].situations["artifact_changed"].explanation
+UNVERIFIED_IDENTITY = CATALOGUE["unverified_identity"].explanation
+CLAIMED_CHANGE = CATALOGUE["claimed_change_not_executed"].explanation
+ANSWER_EMPTY = CATALOGUE["answer_empty"].explanation
+CHANGES_UNCLEAR = CATALOGUE["clarification_limit_reached"].situations["changes"].explanation
 WHAT_TO_CHANGE = Text("What should be changed in “{title}”?", "Что нужно изменить в «{title}»?")
 ASK_LABEL = Text("Please give: {label}.", "Укажите: {label}.")
 WHICH_ONE = Text(
     "“{text}” can mean several things. Which one do you mean?",
     "«{text}» может означать разное. Что вы имеете в виду?",
 )
-POLICY_OUTDATED = Text(
-    "This service still works by older rules than those in force, so nothing more was executed.",
-    "Служба всё ещё работает по старым правилам, хотя действуют новые, поэтому больше ничего не выполнено.",
-)
-POLICY_OUTDATED_HELP = Text(
-    "An operator has to start the newer version of the service.",
-    "Администратору нужно запустить более новую версию службы.",
-)
+POLICY_OUTDATED = CATALOGUE["policy_version_outdated"].explanation
+POLICY_OUTDATED_HELP = CATALOGUE["policy_version_outdated"].helpful_action
 DEMO_FACT = Text("{label} is a demonstration value.", "{label} — демонстрационное значение.")
 NOT_UNDERSTOOD = Text(
     "I did not understand this request. I can do the following: {titles}.",

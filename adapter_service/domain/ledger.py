@@ -1,6 +1,7 @@
 """The execution ledger: issued calls, attempts and their one outcome. States and transitions as data (E4).
 
-`claimed` is active; every other state is terminal and never changes: a repeated call gets the recorded outcome.
+`claimed` is active; every other state is terminal: a repeated call gets the recorded outcome. Only a person's verdict
+still changes an unknown one, once (SETTLEMENTS).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class ExecutionState(StrEnum):
 
 
 # From -> to. "" is a call without a row: a block, a refusal or an unknown outcome may be recorded without a claim. A
-# claimed call becomes blocked only as an orphan of a READ or DRAFT tool that may no longer be called again.
+# claimed call becomes blocked where its tool found another base than the approved one (compare_at_write), or where it
+# was taken over, may no longer be called, and surely had no effect.
 TRANSITIONS: dict[str, frozenset[ExecutionState]] = {
     "": frozenset({ExecutionState.CLAIMED, ExecutionState.BLOCKED, ExecutionState.UNKNOWN, ExecutionState.FAILED}),
     ExecutionState.CLAIMED: frozenset(
@@ -43,10 +45,22 @@ TRANSITIONS: dict[str, frozenset[ExecutionState]] = {
     ExecutionState.UNKNOWN: frozenset(),
 }
 
+# What a person's verdict makes of a call that no live attempt can still change (soundness rule settle_dead): one whose
+# outcome is unknown, an orphan, or one that nothing is recorded of. The target is locked until then (target_lock).
+SETTLEMENTS: dict[str, frozenset[ExecutionState]] = {
+    state: frozenset({ExecutionState.SUCCEEDED, ExecutionState.FAILED})
+    for state in ("", ExecutionState.CLAIMED, ExecutionState.UNKNOWN)
+}
+
 
 def may_become(before: ExecutionState | None, after: ExecutionState) -> bool:
     """Whether the table has the transition; `before` None is a call without a row."""
     return after in TRANSITIONS[before or ""]
+
+
+def may_be_settled(before: ExecutionState | None, after: ExecutionState) -> bool:
+    """Whether a person's verdict may bring `after`; `before` None is a call without a row."""
+    return after in SETTLEMENTS.get(before or "", frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The ledger row of a call. `attempt` counts attempts; `lease_until` is the end of the current one's lease."""
+    """The ledger row of a call. `attempt` counts attempts; `lease_until` is the end of the current one's lease.
+
+    `settled_by` is the principal whose verdict the outcome is, "" where the Adapter itself knows it.
+    """
 
     tool_call_id: str
     execution_id: str
@@ -105,6 +122,9 @@ class Execution:
     outcome_bytes: bytes = b""
     result_sha256: str = ""
     trouble: Trouble | None = None
+    settled_by: str = ""
+    settle_time: datetime | None = None
+    settle_comment: str = ""
 
     def is_orphan(self, now: datetime) -> bool:
         """Claimed, and its attempt's lease has run out (soundness rule live_attempt)."""
@@ -133,3 +153,12 @@ class ToolOutcome:
     failure: Failure | None = None
     block: PolicyBlock | None = None
     artifacts: tuple[ArtifactReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedCall:
+    """A call with what became of it: its ledger row, and its result where that is stored and small."""
+
+    call: ToolCall
+    execution: Execution | None
+    result: bytes | None

@@ -71,4 +71,14 @@ class WakeUp:
     limit_passed: bool
 
 
-Observation = UserMessage | ClarificationReply | ActionChoice | ToolFinished | ApprovalResolved | WakeUp
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The first observation of an interaction that takes up the plan of an ended one, with the named call's task open
+    again: a person settled that call as not executed and wants it tried again.
+    """
+
+    interaction_id: str
+    tool_call_id: str
+
+
+Observation = UserMessage | ClarificationReply | ActionChoice | ToolFinished | ApprovalResolved | WakeUp | Retry

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -73,8 +74,19 @@ class TaskSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingWait:
+    """What a task still waits for although its call has ended: until `due` by the Adapter's clock, or for a signal."""
+
+    due: datetime
+    signal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
-    """One call of a tool. `artifact` is the version that it made; `blocked` counts refused calls."""
+    """One call of a tool. `artifact` is the version that it made; `blocked` counts refused calls.
+
+    `wait` is what a called task still waits for, `wake_up` what ended that: {signal, payload, limit_passed}.
+    """
 
     task_id: str
     tool: str
@@ -85,6 +97,8 @@ class Task:
     tool_call_id: str = ""
     artifact: ArtifactReference | None = None
     blocked: int = 0
+    wait: PendingWait | None = None
+    wake_up: Mapping[str, Any] | None = None
 
     @property
     def dependencies(self) -> frozenset[str]:
@@ -112,7 +126,7 @@ class Task:
             name: slot.reopened() if slots and isinstance(slot.fill, ResultFill | ArtifactFill) else slot
             for name, slot in self.slots.items()
         }
-        return replace(self, state=TaskState.OPEN, tool_call_id="", artifact=None, slots=fresh)
+        return replace(self, state=TaskState.OPEN, tool_call_id="", artifact=None, slots=fresh, wait=None, wake_up=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +158,7 @@ class Plan:
     """Everything the engine knows of an interaction. `calls` are issued and not yet observed.
 
     `approval_digest` is the digest of the open approval, "" if none. `principal` is who made the request.
+    `awaited` is the task whose wait the last decision told, "" if none.
     """
 
     version: int = 0
@@ -157,6 +172,7 @@ class Plan:
     ended: bool = False
     revisions: int = 0
     principal: str = ""
+    awaited: str = ""
 
     def task(self, task_id: str) -> Task:
         """A task by id. Raises KeyError."""
@@ -198,6 +214,10 @@ class Plan:
         """The first open task whose dependencies are done."""
         return next((task for task in self.tasks if self.is_ready(task)), None)
 
+    def first_waiting(self) -> Task | None:
+        """Of the tasks that wait for a time or a signal, the first in plan order."""
+        return next((task for task in self.tasks if task.wait is not None), None)
+
     def dependents(self, task_id: str) -> frozenset[str]:
         """Every task that depends on this one, directly or through others."""
         found: set[str] = set()
@@ -237,6 +257,20 @@ class Plan:
                 if task.task_id in reopened or not task.serves(abandoned) or self.dependents(task.task_id)
             ),
         )
+
+    def taken_up(self, tool_call_id: str) -> Plan:
+        """The plan of an ended interaction for one that goes on with it: the task of the call, and what else was called
+        without an end, is open again; nothing waits. Raises KeyError where no task made the call.
+        """
+        if not any(task.tool_call_id == tool_call_id for task in self.tasks):
+            raise KeyError(tool_call_id)
+        tasks = tuple(
+            replace(task.reopened(slots=False), blocked=0)
+            if task.tool_call_id == tool_call_id or task.state is TaskState.CALLED
+            else task
+            for task in self.tasks
+        )
+        return replace(self.waiting_for_nothing(), version=0, tasks=tasks, calls=(), ended=False, revisions=0)
 
     def waiting_for_nothing(self) -> Plan:
         """The plan without an open question, approval or offer."""

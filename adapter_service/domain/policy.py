@@ -13,6 +13,7 @@ from adapter_service.domain.approval import Mismatch
 from adapter_service.domain.artifact import Validation
 from adapter_service.domain.failure import PolicyBlock
 from adapter_service.sdk import ArtifactKind, Effect, Text, Tool
+from handrail_rpc.failure_catalogue import CATALOGUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,28 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `holds` says whether it allows the call; `prerequisite` names the tool whose run would lift it."""
+    """One rule. `holds` says whether it allows the call; `prerequisite` names the tool whose run would lift it.
+
+    What it tells is the catalogue's entry of its code.
+    """
 
     name: str
     code: str
     effects: frozenset[Effect]
     holds: Callable[[Subject], bool]
-    explanation: Text
-    lifted_by: Text
     prerequisite: Callable[[Subject], str] = lambda _subject: ""
+
+    @property
+    def explanation(self) -> Text:
+        return CATALOGUE[self.code].explanation
+
+    @property
+    def lifted_by(self) -> Text:
+        return CATALOGUE[self.code].lifted_by
 
 
 ALL = frozenset(Effect)
 CHANGING = frozenset({Effect.CHANGE, Effect.EXTERNAL})
-NOTHING = Text("", "")
 
 
 def role_permits(roles: frozenset[str], tool: Tool) -> bool:
@@ -69,24 +78,18 @@ INTERACTION_OPEN = Rule(
     "interaction_closed",
     ALL,
     lambda subject: not subject.closed,
-    Text("The request was canceled or replaced.", "Запрос отменён или заменён другим."),
-    Text("a new request", "новый запрос"),
 )
 ROLE_PERMITS = Rule(
     "role_permits",
     "tool_not_permitted",
     ALL,
     lambda subject: role_permits(subject.roles, subject.tool),
-    Text("Your roles do not permit this action.", "Ваши роли не разрешают это действие."),
-    NOTHING,
 )
 VALIDATED = Rule(
     "validation_passed",
     "validation_missing",
     CHANGING,
     lambda subject: not _needs_validation(subject) or subject.validation is not None,
-    Text("The current version has not been validated.", "Текущая версия ещё не проверена."),
-    Text("a validation of the current version", "проверка текущей версии"),
     lambda subject: subject.kind.validate_tool if subject.kind is not None else "",
 )
 VALIDATION_PASSED = Rule(
@@ -94,8 +97,6 @@ VALIDATION_PASSED = Rule(
     "validation_failed",
     CHANGING,
     lambda subject: not _needs_validation(subject) or subject.validation is None or subject.validation.passed,
-    Text("The validation of the current version failed.", "Текущая версия не прошла проверку."),
-    Text("a revision that passes validation", "исправление, которое пройдёт проверку"),
     lambda subject: subject.kind.revise_tool if subject.kind is not None else "",
 )
 APPROVAL_MISSING = Rule(
@@ -103,38 +104,24 @@ APPROVAL_MISSING = Rule(
     "approval_missing",
     CHANGING,
     _no_mismatch("approval_missing"),
-    Text("Nobody has approved this action yet.", "Это действие ещё никто не одобрил."),
-    Text("an approval", "одобрение"),
 )
 APPROVAL_STALE = Rule(
     "approval_matches",
     "approval_stale",
     CHANGING,
     _no_mismatch("approval_stale"),
-    Text(
-        "What was approved is no longer what would be executed.",
-        "Одобрено было одно, а выполнилось бы сейчас другое: содержимое изменилось.",
-    ),
-    Text("a new approval of the current content", "новое одобрение текущего содержимого"),
 )
 APPROVAL_EXPIRED = Rule(
     "approval_matches",
     "approval_expired",
     CHANGING,
     _no_mismatch("approval_expired"),
-    Text("The approval has expired.", "Срок действия одобрения истёк."),
-    Text("a new approval", "новое одобрение"),
 )
 TARGET_FREE = Rule(
     "target_lock",
     "target_busy",
     CHANGING,
     lambda _subject: True,  # judged in the claim only: there the lock is taken
-    Text(
-        "Another change of the same target is under way or its outcome is unknown.",
-        "Другое изменение этого же объекта ещё выполняется или его исход неизвестен.",
-    ),
-    Text("the end of the other change", "завершение другого изменения"),
 )
 
 RULES: tuple[Rule, ...] = (

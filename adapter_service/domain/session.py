@@ -16,13 +16,28 @@ MOST_PARALLEL_READS = 4
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The session of a conversation. `revision` counts changes of what planning reads besides plans."""
+    """The session of a conversation. `revision` counts its committed changes: decisions, claims, outcomes, closings.
+
+    `acknowledged_revision` is the highest one that the Loop ever said it had seen: a Loop that knows less was put back
+    to an older copy, as this database was where its own revision is below what the Loop has seen. Of an `erased`
+    session nothing is left but its ledger and its tombstones.
+    """
 
     domain_session_id: str
     domain: str
     conversation_id: str
     create_time: datetime
     revision: int
+    acknowledged_revision: int = 0
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtRevision:
+    """Stored bytes with the session's revision as of the transaction that stored or read them."""
+
+    data: bytes
+    session_revision: int
 
 
 @dataclass(frozen=True, slots=True)

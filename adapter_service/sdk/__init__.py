@@ -6,7 +6,7 @@ The engine (adapter_service.application) reads these declarations; a domain impo
 from adapter_service.sdk.answer import EntityCitation, Referent
 from adapter_service.sdk.artifact import ArtifactKind, ArtifactOutput, Finding, Severity
 from adapter_service.sdk.domain import Claim, Domain, DomainEnvironment
-from adapter_service.sdk.errors import DeclarationError, ToolError
+from adapter_service.sdk.errors import BaseChanged, DeclarationError, ToolError
 from adapter_service.sdk.memory import ArtifactSummary, FactView, Memory
 from adapter_service.sdk.plan import (
     ArtifactFill,
@@ -33,14 +33,17 @@ from adapter_service.sdk.resolve import (
     Unresolved,
 )
 from adapter_service.sdk.text import Text
-from adapter_service.sdk.tool import ApprovalRule, Effect, Slot, Tool, ToolContext
+from adapter_service.sdk.tool import NOT_EXECUTED, ApprovalRule, Effect, NotExecuted, Slot, Tool, ToolContext
+from adapter_service.sdk.wait import Wait
 
 __all__ = [
+    "NOT_EXECUTED",
     "ApprovalRule",
     "ArtifactFill",
     "ArtifactKind",
     "ArtifactOutput",
     "ArtifactSummary",
+    "BaseChanged",
     "Candidate",
     "Candidates",
     "Claim",
@@ -53,6 +56,7 @@ __all__ = [
     "Fill",
     "Finding",
     "Memory",
+    "NotExecuted",
     "OpenQuestion",
     "Planner",
     "PlanningRequest",
@@ -76,4 +80,5 @@ __all__ = [
     "ToolError",
     "Unresolved",
     "ValueFill",
+    "Wait",
 ]

@@ -52,6 +52,8 @@ class Domain:
         version: of the domain; policy_version: raised with every change of what is allowed, monotone.
         identities: finds the identities that a text names; each must come from a result (requirement F4).
         claims: phrases that claim a change.
+        sources: what validating tools read besides artifacts, by name: each callable gives the version in force now.
+            Called within transactions: it must answer at once, without I/O.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Domain:
     artifact_kinds: tuple[ArtifactKind, ...] = ()
     identities: Callable[[str], frozenset[str]] = lambda _text: frozenset()
     claims: tuple[Claim, ...] = ()
+    sources: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     _tools: Mapping[str, Tool] = field(init=False)
     _kinds: Mapping[str, ArtifactKind] = field(init=False)
 
@@ -81,6 +84,11 @@ class Domain:
                     raise DeclarationError(
                         f"tool {tool.name}: slot {name} names the resolver {slot.resolver}, which "
                         f"domain {self.name} does not declare"
+                    )
+            for source in tool.reads:
+                if source not in self.sources:
+                    raise DeclarationError(
+                        f"tool {tool.name}: reads names {source}, which domain {self.name} does not declare in sources"
                     )
             kinds = [*tool.artifacts.values(), *([tool.makes.kind] if tool.makes else [])]
             for kind in kinds:

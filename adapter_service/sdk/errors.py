@@ -1,4 +1,4 @@
-"""Errors of a domain: wrong declarations, found at start-up, and failures that tools report."""
+"""Errors of a domain: wrong declarations, found at start-up, and what tools report instead of a result."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from adapter_service.sdk.text import Text
 
 class DeclarationError(Exception):
     """A domain is declared wrongly. The message names the declaration and the fix; raised at start-up."""
+
+
+class BaseChanged(Exception):
+    """What a CHANGE or EXTERNAL tool would replace is not what was approved; raised right before its write.
+
+    Nothing was written. The call is recorded as blocked, its key is used up, and a fresh approval is asked for
+    (soundness rule compare_at_write). Compare with ToolContext.base_sha256, under the target's own lock if it has one.
+    """
 
 
 class ToolError(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel as PydanticModel
 from pydantic import ConfigDict, TypeAdapter, create_model
@@ -18,6 +18,7 @@ from adapter_service.sdk.artifact import ArtifactOutput
 from adapter_service.sdk.errors import DeclarationError
 from adapter_service.sdk.memory import FactView
 from adapter_service.sdk.text import Text
+from adapter_service.sdk.wait import Wait
 
 
 class Effect(StrEnum):
@@ -52,12 +53,22 @@ class ToolContext:
         idempotency_key: unique for this call; the same in every repetition of it.
         locale: "en" or "ru".
         report: call it with (percent 0 to 100, message) to show progress; safe from any thread.
+        base_sha256: what Tool.base said when the approval was asked for, from the approved bytes; "" without a base.
     """
 
     now: datetime
     idempotency_key: str
     locale: str
     report: Callable[[int, str], None]
+    base_sha256: str = ""
+
+
+class NotExecuted:
+    """Type of NOT_EXECUTED."""
+
+
+NOT_EXECUTED: Final = NotExecuted()
+"""A probe's answer where the change surely did not happen: the call may then be made, whatever its tool is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +97,10 @@ def _nothing(_result: Any) -> tuple[Any, ...]:
     return ()
 
 
+def _no_wait(_result: Any) -> Wait | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Tool:
     """A plain function (sync or async) with its declarations.
@@ -105,12 +120,20 @@ class Tool:
         makes: the result makes an artifact version.
         revises: name of the parameter whose artifact gets the new version that `makes` describes.
         validates: name of the parameter whose artifact version the result judges; the result is a list of Finding.
+        reads: names of Domain.sources that a validating tool reads besides its artifacts. What it read is stored with
+            the validation and compared again when a call is claimed (soundness rule read_set).
         say: (result, locale) -> one or several sentences for the answer.
         cites, referents, limitations: from the result (limitations with the locale).
         view: from the result to what later context may see of it (requirement H1).
+        waits: from the result to what the task waits for before it is done, None for nothing. Afterwards the result,
+            an object, has a further member `wake_up`: {signal, payload, limit_passed}; `say` is called before, too.
         target: from the input (parameters by name) to the identity of what is changed; for CHANGE and EXTERNAL.
+        base: from the input to the sha256 of what the target holds now and the change replaces, "" where it holds
+            nothing; for CHANGE and EXTERNAL. Part of what is approved; a tool that declares it compares once more right
+            before its write and raises BaseChanged.
         preview: (input, locale) -> readable form of what would be done, shown with the approval.
-        probe: asked after a crash, with the input and context, whether the change is there: its result, or None.
+        probe: asked after a crash, with the input and context, before anything is called again: the result where the
+            change is there, NOT_EXECUTED where it surely is not, None where nobody can tell.
     """
 
     name: str
@@ -129,11 +152,14 @@ class Tool:
     makes: ArtifactOutput | None = None
     revises: str = ""
     validates: str = ""
+    reads: tuple[str, ...] = ()
     cites: Callable[[Any], tuple[EntityCitation, ...]] = _nothing
     referents: Callable[[Any], tuple[Referent, ...]] = _nothing
     limitations: Callable[[Any, str], tuple[str, ...]] = lambda _result, _locale: ()
     view: Callable[[Any], Any] = lambda result: result
+    waits: Callable[[Any], Wait | None] = _no_wait
     target: Callable[[Mapping[str, Any]], str] = lambda _input: ""
+    base: Callable[[Mapping[str, Any]], str] | None = None
     preview: Callable[[Mapping[str, Any], str], str] | None = None
     probe: Callable[[Mapping[str, Any], ToolContext], Any] | None = None
     parameters: Mapping[str, inspect.Parameter] = field(init=False)
@@ -165,8 +191,14 @@ class Tool:
         for label, name in (("revises", self.revises), ("validates", self.validates)):
             if name and name not in self.artifacts:
                 raise DeclarationError(f"tool {self.name}: {label}={name} must be one of its artifact parameters")
+        if self.validates and self.may_wait:
+            raise DeclarationError(f"tool {self.name}: a validation is a list of Finding; it cannot wait for anything")
         if self.effect is Effect.DRAFT and self.makes is None:
             raise DeclarationError(f"tool {self.name}: a DRAFT tool needs makes=ArtifactOutput(…)")
+        if self.base is not None and not self.effect.needs_approval:
+            raise DeclarationError(f"tool {self.name}: base= is for CHANGE and EXTERNAL tools")
+        if self.reads and not self.validates:
+            raise DeclarationError(f"tool {self.name}: reads= is for tools with validates=")
         fields: dict[str, Any] = {}
         for name, parameter in parameters.items():
             default = ... if parameter.default is parameter.empty else parameter.default
@@ -178,6 +210,11 @@ class Tool:
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "context_parameter", context_parameter)
         object.__setattr__(self, "input_model", model)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether its results have to be asked what the task waits for."""
+        return self.waits is not _no_wait
 
     def is_required(self, name: str) -> bool:
         """Whether a parameter must be filled before the tool is called."""

@@ -1,13 +1,15 @@
-"""Plans as JSON text and back, for the plans table. Every fill is tagged, so that old rows stay readable."""
+"""Plans as JSON text and back, for the interactions table. Every fill is tagged, so that old rows stay readable."""
 
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from adapter_service.domain.artifact import ArtifactReference
 from adapter_service.domain.plan import (
     Origin,
+    PendingWait,
     Plan,
     Question,
     RevisionOffer,
@@ -41,7 +43,7 @@ def encode_plan(plan: Plan) -> str:
         }
     if plan.reply is not None:
         body["reply"] = _text(plan.reply)
-    for name in ("approval_digest", "approval_task", "calls", "ended", "revisions", "principal"):
+    for name in ("approval_digest", "approval_task", "calls", "ended", "revisions", "principal", "awaited"):
         value = getattr(plan, name)
         if value:
             body[name] = value
@@ -64,6 +66,7 @@ def decode_plan(text: str, version: int) -> Plan:
         ended=body.get("ended", False),
         revisions=body.get("revisions", 0),
         principal=body.get("principal", ""),
+        awaited=body.get("awaited", ""),
     )
 
 
@@ -84,11 +87,15 @@ def _task(task: Task) -> dict[str, Any]:
     if task.artifact is not None:
         made = task.artifact
         body["artifact"] = [made.artifact_id, made.version, made.sha256, made.media_type, made.title]
+    if task.wait is not None:
+        body["wait"] = {"due": task.wait.due.isoformat(), "signal": task.wait.signal}
+    if task.wake_up is not None:
+        body["wake_up"] = dict(task.wake_up)
     return body
 
 
 def _read_task(body: dict[str, Any]) -> Task:
-    made = body.get("artifact")
+    made, wait = body.get("artifact"), body.get("wait")
     return Task(
         task_id=body["task_id"],
         tool=body["tool"],
@@ -99,6 +106,8 @@ def _read_task(body: dict[str, Any]) -> Task:
         tool_call_id=body.get("tool_call_id", ""),
         artifact=ArtifactReference(*made) if made else None,
         blocked=body.get("blocked", 0),
+        wait=PendingWait(datetime.fromisoformat(wait["due"]), wait["signal"]) if wait else None,
+        wake_up=body.get("wake_up"),
     )
 
 

@@ -9,7 +9,13 @@ from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, LargeBinary,
 
 METADATA = MetaData()
 
-history = Table("history", METADATA, Column("history_id", String, primary_key=True))
+# One row; `position` is handrail_storage.history's.
+history = Table(
+    "history",
+    METADATA,
+    Column("history_id", String, primary_key=True),
+    Column("position", Integer, nullable=False, server_default="0"),
+)
 
 # Monotone rows: a process whose own version differs refuses to claim (soundness.md, Further rules).
 versions = Table(
@@ -30,6 +36,9 @@ sessions = Table(
     Column("create_time", Integer, nullable=False),
     Column("revision", Integer, nullable=False),
     Column("referents", Text, nullable=False),
+    Column("acknowledged_revision", Integer, nullable=False, server_default="0"),
+    # When the content was erased; the row stays, so that nothing of the conversation begins again.
+    Column("erase_time", Integer),
 )
 
 facts = Table(
@@ -54,16 +63,10 @@ interactions = Table(
     Column("decision_number", Integer, nullable=False),
     Column("plan_version", Integer, nullable=False),
     Column("create_time", Integer, nullable=False),
+    # The plan at plan_version (storage.plan_codec); earlier ones are not kept, the decisions tell what happened.
+    Column("plan", Text, nullable=False, default="", server_default=""),
 )
 Index("interactions_by_session", interactions.c.domain_session_id, interactions.c.create_time)
-
-plans = Table(
-    "plans",
-    METADATA,
-    Column("interaction_id", String, ForeignKey("interactions.interaction_id"), primary_key=True),
-    Column("plan_version", Integer, primary_key=True),
-    Column("body", Text, nullable=False),
-)
 
 decisions = Table(
     "decisions",
@@ -151,6 +154,10 @@ executions = Table(
     Column("trouble", Text, nullable=False),  # JSON of domain.ledger.Trouble; empty where there was none
     Column("claim_time", Integer, nullable=False),
     Column("finish_time", Integer),
+    # A person's verdict on an unknown outcome; empty where there was none.
+    Column("settled_by", String, nullable=False, default="", server_default=""),
+    Column("settle_time", Integer),
+    Column("settle_comment", Text, nullable=False, default="", server_default=""),
 )
 # A key executes at most once (E4); a blocked call may name a key that another call has used.
 Index(
@@ -162,6 +169,12 @@ Index(
 # The claim asks for a key in any state, which the partial index above cannot answer.
 Index("executions_by_any_key", executions.c.idempotency_key)
 Index("executions_by_interaction", executions.c.interaction_id)
+# Erasing a session asks whether another one still has a content.
+Index(
+    "executions_by_result",
+    executions.c.result_sha256,
+    sqlite_where=executions.c.result_sha256 != "",
+)
 Index("executions_unsettled", executions.c.state, executions.c.domain, executions.c.target)
 
 artifacts = Table(
@@ -196,6 +209,7 @@ artifact_versions = Table(
 )
 
 Index("artifact_versions_by_call", artifact_versions.c.tool_call_id)
+Index("artifact_versions_by_content", artifact_versions.c.sha256)
 
 validations = Table(
     "validations",
@@ -208,5 +222,6 @@ validations = Table(
     Column("findings", Text, nullable=False),
     Column("tool_call_id", String, nullable=False),
     Column("create_time", Integer, nullable=False),
+    Column("reads", Text, nullable=False, default="[]", server_default="[]"),  # JSON of domain.artifact.Read
 )
 Index("validations_by_version", validations.c.artifact_id, validations.c.version, validations.c.validation_id)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 
 from adapter_service.application.ports import Transaction
+from adapter_service.domain.session import Interaction, Session
 from adapter_service.storage.artifact_store import SqlArtifacts
 from adapter_service.storage.call_store import SqlCalls
-from adapter_service.storage.interaction_store import SqlInteractions
+from adapter_service.storage.erasure_store import SqlErasure
+from adapter_service.storage.interaction_store import INTERACTION_COLUMNS, SqlInteractions
 from adapter_service.storage.session_store import SqlSessions
-from handrail_storage import Database
+from adapter_service.storage.tables import history, interactions, sessions
+from handrail_storage import Database, Statement
 
 T = TypeVar("T")
+
+_ACCESS = Statement(
+    select(history.c.history_id, sessions, *INTERACTION_COLUMNS, interactions.c.plan).select_from(
+        history.outerjoin(sessions, sessions.c.domain_session_id == bindparam("session")).outerjoin(
+            interactions, interactions.c.interaction_id == bindparam("interaction")
+        )
+    )
+)
 
 
 class SqlTransaction:
@@ -23,26 +33,17 @@ class SqlTransaction:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.sessions = SqlSessions(connection)
+        self.interactions = SqlInteractions(connection)
+        self.calls = SqlCalls(connection)
+        self.artifacts = SqlArtifacts(connection)
+        self.erasure = SqlErasure(connection)
 
-    @cached_property
-    def sessions(self) -> SqlSessions:
-        """Sessions, referents, facts."""
-        return SqlSessions(self._connection)
-
-    @cached_property
-    def interactions(self) -> SqlInteractions:
-        """Interactions, plans, decisions."""
-        return SqlInteractions(self._connection)
-
-    @cached_property
-    def calls(self) -> SqlCalls:
-        """Calls, approvals, ledger."""
-        return SqlCalls(self._connection)
-
-    @cached_property
-    def artifacts(self) -> SqlArtifacts:
-        """Artifacts and validations."""
-        return SqlArtifacts(self._connection)
+    def access(self, domain_session_id: str, interaction_id: str) -> tuple[str, Session | None, Interaction | None]:
+        """The history id, the session and the interaction, in one read."""
+        row = _ACCESS.first(self._connection, {"session": domain_session_id, "interaction": interaction_id})
+        assert row is not None  # the first migration makes the history's row
+        return row["history_id"], self.sessions.noted(row), self.interactions.noted(row)
 
 
 class SqlUnitOfWork:
@@ -51,10 +52,19 @@ class SqlUnitOfWork:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def write(self, unit: Callable[[Transaction], T]) -> T:
+    async def write(self, unit: Callable[[Transaction], T], *, name: str = "") -> T:
         """One writing transaction (BEGIN IMMEDIATE)."""
-        return await self._database.write(lambda connection: unit(SqlTransaction(connection)))
+        full_name = f"adapter.{name}" if name else ""
+        return await self._database.write(lambda connection: unit(SqlTransaction(connection)), name=full_name)
 
     async def read(self, query: Callable[[Transaction], T]) -> T:
         """One consistent snapshot."""
         return await self._database.read(lambda connection: query(SqlTransaction(connection)))
+
+    async def truncate_log(self) -> bool:
+        """Cut off what the database's log still has of erased content; False where a reader held it up."""
+        return await self._database.truncate_log()
+
+    def read_now(self, query: Callable[[Transaction], T]) -> T:
+        """One consistent snapshot, read in the calling thread."""
+        return self._database.read_now(lambda connection: query(SqlTransaction(connection)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from google.protobuf.timestamp_pb2 import Timestamp
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,7 +17,7 @@ from gateway.cli.events import approval_lines, one_line
 from gateway.cli.refusals import EXIT_FAILED, EXIT_OK, EXIT_REFUSED
 from handrail.common.v1.approval_pb2 import Verdict
 from handrail.loop.v1.event_pb2 import PolicyBlocked
-from handrail.loop.v1.workflow_loop_service_pb2 import PendingItem
+from handrail.loop.v1.workflow_loop_service_pb2 import PendingItem, PendingKind
 from handrail_rpc.errors import NotFound
 
 _COLUMNS = ("kind", "id", "conversation", "what", "role", "expires", "since")
@@ -29,11 +31,37 @@ _VERDICT_WORDS = {
 }
 
 
-async def show_inbox(console: Console, client: HandrailClient) -> int:
-    """Print everything that waits for this caller; returns EXIT_OK. Raises HandrailError."""
-    items = await client.pending()
+@dataclass(frozen=True, slots=True)
+class InboxFilter:
+    """What of the inbox is asked for; empty values ask for everything."""
+
+    kind: PendingKind.ValueType = PendingKind.PENDING_KIND_UNSPECIFIED
+    conversation_id: str = ""
+    interaction_id: str = ""
+    domain: str = ""
+    tool: str = ""
+    requested_by_me: bool = False
+    created_before: Timestamp | None = None
+
+
+EVERYTHING = InboxFilter()
+
+
+async def show_inbox(console: Console, client: HandrailClient, wanted: InboxFilter = EVERYTHING) -> int:
+    """Print what waits for this caller and fits the filter; returns EXIT_OK. Raises HandrailError."""
+    items = await client.pending(
+        wanted.kind,
+        wanted.conversation_id,
+        interaction_id=wanted.interaction_id,
+        domain=wanted.domain,
+        tool=wanted.tool,
+        requested_by_me=wanted.requested_by_me,
+        created_before=wanted.created_before,
+    )
     if not items:
-        console.print("nothing waits for you", style="dim")
+        console.print(
+            "nothing waits for you" if wanted == EVERYTHING else "nothing waits for you that fits", style="dim"
+        )
         return EXIT_OK
     rows = [_row(item) for item in items]
     table = Table(*_COLUMNS, box=None, pad_edge=False)
@@ -48,8 +76,21 @@ async def show_inbox(console: Console, client: HandrailClient) -> int:
                 if value:
                     console.print(Text.assemble((f"{name:<{_WIDEST}}  ", "dim"), value))
             console.print()
-    console.print("handrail approve <approval id>, or handrail chat --conversation <conversation>", style="dim")
+    for hint in _hints(items):
+        console.print(hint, style="dim")
     return EXIT_OK
+
+
+def _hints(items: Sequence[PendingItem]) -> Iterator[str]:
+    """The commands that answer what is listed."""
+    kinds = {item.WhichOneof("item") for item in items}
+    if kinds & {"approval", "clarification"}:
+        yield "handrail approve <approval id>, or handrail chat --conversation <conversation>"
+    if "execution" in kinds:
+        yield "handrail settle <interaction> <call> with --happened, --did-not-happen or --try-again:"
+    for item in items:
+        if item.WhichOneof("item") == "execution":
+            yield f"  handrail settle {one_line(item.interaction_id)} {one_line(item.execution.tool_call_id)}"
 
 
 def _row(item: PendingItem) -> tuple[str, ...]:
@@ -63,6 +104,10 @@ def _cells(item: PendingItem) -> tuple[str, ...]:
         expires = approval.expire_time.ToJsonString() if approval.HasField("expire_time") else ""
         what = f"{approval.title} (digest {approval.snapshot_digest[:12]}…)"
         return ("approval", approval.approval_id, item.conversation_id, what, approval.required_role, expires, since)
+    if item.WhichOneof("item") == "execution":
+        call = item.execution
+        what = f"outcome unknown: {call.summary or call.tool} (interaction {item.interaction_id})"
+        return ("call", call.tool_call_id, item.conversation_id, what, "", "", since)
     question = item.clarification
     expires = question.expire_time.ToJsonString() if question.HasField("expire_time") else ""
     what = question.prompt.question
@@ -95,7 +140,7 @@ async def resolve(
     is open and no digest was given.
     """
     try:
-        approval = (await client.pending_approval(approval_id)).approval
+        approval = await client.pending_approval(approval_id)
     except NotFound:
         if not digest:
             raise

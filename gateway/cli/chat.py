@@ -23,7 +23,7 @@ from handrail.common.v1.fact_pb2 import Fact
 from handrail.common.v1.prompt_pb2 import Prompt, PromptType
 from handrail.loop.v1.event_pb2 import ApprovalRequired, ClarificationRequired, Event
 from handrail.loop.v1.interaction_state_pb2 import InteractionState
-from handrail.loop.v1.workflow_loop_service_pb2 import Interaction, Reply, Role
+from handrail.loop.v1.workflow_loop_service_pb2 import Conversation, Interaction, Reply, Role
 from handrail_rpc.context import Caller
 from handrail_rpc.errors import HandrailError, Unavailable
 
@@ -74,6 +74,7 @@ class Chat:
             exits = AsyncExitStack()
             try:
                 client = runner.run(exits.enter_async_context(connect(address, caller)))
+                client.on_busy = self._tell_busy
                 runner.run(self._enter(client, domain, conversation_id))
                 self._converse(runner, client, address)
             except HandrailError as error:
@@ -82,6 +83,9 @@ class Chat:
             finally:
                 runner.run(exits.aclose())
         return EXIT_FAILED if self._failed else EXIT_OK
+
+    def _tell_busy(self, seconds: float) -> None:
+        self._console.print(f"  the service is busy; trying again in {seconds:g} s", style="yellow")
 
     def _converse(self, runner: asyncio.Runner, client: HandrailClient, address: str) -> None:
         while True:
@@ -129,9 +133,9 @@ class Chat:
         if conversation.active_interaction_id:
             # The cursor is older than the state: an ending that falls in between is still to come after it.
             interaction = await client.interaction(conversation.active_interaction_id)
-            await self._show_open(client, interaction, conversation.last_sequence)
+            await self._show_open(client, interaction, conversation)
 
-    async def _show_open(self, client: HandrailClient, interaction: Interaction, after_sequence: int) -> None:
+    async def _show_open(self, client: HandrailClient, interaction: Interaction, conversation: Conversation) -> None:
         self._remember(interaction)
         if self._question is not None:
             self._print(prompt_lines(self._question.prompt))
@@ -139,7 +143,10 @@ class Chat:
             self._print(approval_lines(self._approval))
         elif interaction.state in _ACTIVE:
             self._console.print(f"  {state_word(interaction.state)}; its events follow", style="dim")
-            await self._follow(_until_ending(client.watch(self._conversation_id, after_sequence, follow=True)))
+            events = client.watch(
+                self._conversation_id, conversation.last_sequence, follow=True, history_id=conversation.history_id
+            )
+            await self._follow(_until_ending(events))
 
     async def _look_again(self, client: HandrailClient) -> None:
         """Read what is open now, without printing it twice; a server that is away leaves things as they were."""

@@ -8,39 +8,42 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Protocol, TypeVar
 
 import grpc.aio
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from handrail.adapter.v1 import artifact_service_pb2 as artifacts
 from handrail.adapter.v1.artifact_service_pb2_grpc import ArtifactServiceStub
 from handrail.common.v1.approval_pb2 import Verdict
 from handrail.common.v1.fact_pb2 import Fact
 from handrail.loop.v1 import workflow_loop_service_pb2 as loop
-from handrail.loop.v1.event_pb2 import Event
+from handrail.loop.v1.event_pb2 import ApprovalRequired, Event
 from handrail.loop.v1.workflow_loop_service_pb2_grpc import WorkflowLoopServiceStub
 from handrail_rpc.channel import open_channel
 from handrail_rpc.context import Caller, call_context, new_request_id
-from handrail_rpc.errors import NotFound, Unavailable
+from handrail_rpc.errors import NotFound, ResourceExhausted, Unavailable
 from handrail_rpc.status import from_rpc_error
 
 ENDINGS = frozenset(
-    {
-        "clarification_required",
-        "approval_required",
-        "waiting",
-        "completed",
-        "failed",
-        "blocked",
-        "canceled",
-        "superseded",
-    }
+    {"clarification_required", "approval_required", "waiting"}
+    | {"completed", "failed", "blocked", "canceled", "superseded"}
 )
 _LOOP = "handrail.loop.v1.WorkflowLoopService"
-_READS = ("ListDomains", "GetConversation", "ListMessages", "GetInteraction", "GetRun", "ListPending")
+_READS = ("ListDomains", "GetConversation", "ListMessages", "GetInteraction", "GetRun", "GetApproval", "ListPending")
 _UNARY_SECONDS = 30.0
+_PAGE = 200
 
 Response = TypeVar("Response")
+
+
+class _Page(Protocol):
+    @property
+    def next_page_token(self) -> str: ...
+
+
+Page = TypeVar("Page", bound=_Page)
 
 
 class _EventResponse(Protocol):
@@ -65,6 +68,8 @@ class HandrailClient:
     def __init__(self, channel: grpc.aio.Channel, caller: Caller, resume_seconds: float) -> None:
         self.stub = WorkflowLoopServiceStub(channel)
         self.artifacts = ArtifactServiceStub(channel)
+        self.on_busy: Callable[[float], None] = lambda _seconds: None
+        """Called with the pause before a request that was refused for want of room is sent again."""
         self._caller = caller
         self._resume_seconds = resume_seconds
 
@@ -75,6 +80,14 @@ class HandrailClient:
                 return await call()
             except grpc.aio.AioRpcError as error:
                 raise from_rpc_error(error) from None
+
+    async def _pages(self, read: Callable[[str], Awaitable[Page]]) -> AsyncGenerator[Page, None]:
+        """Every page of a list in its order; `read` calls for the page of a token."""
+        token: str | None = ""
+        while token is not None:
+            page = await self.call(partial(read, token))
+            yield page
+            token = page.next_page_token or None
 
     async def domains(self) -> list[loop.Domain]:
         answer = await self.call(lambda: self.stub.ListDomains(loop.ListDomainsRequest(), timeout=_UNARY_SECONDS))
@@ -91,7 +104,7 @@ class HandrailClient:
 
     async def conversations(self) -> list[loop.Conversation]:
         """The caller's newest conversations, at most 200."""
-        request = loop.ListConversationsRequest(page_size=200)
+        request = loop.ListConversationsRequest(page_size=_PAGE)
         answer = await self.call(lambda: self.stub.ListConversations(request, timeout=_UNARY_SECONDS))
         return list(answer.conversations)
 
@@ -100,9 +113,8 @@ class HandrailClient:
         return (await self.call(lambda: self.stub.GetInteraction(request, timeout=_UNARY_SECONDS))).interaction
 
     async def run(self, run_id: str) -> loop.Run:
-        return (
-            await self.call(lambda: self.stub.GetRun(loop.GetRunRequest(run_id=run_id), timeout=_UNARY_SECONDS))
-        ).run
+        request = loop.GetRunRequest(run_id=run_id)
+        return (await self.call(lambda: self.stub.GetRun(request, timeout=_UNARY_SECONDS))).run
 
     async def cancel(self, interaction_id: str, reason: str = "", request_id: str = "") -> loop.Interaction:
         request = loop.CancelInteractionRequest(
@@ -112,64 +124,101 @@ class HandrailClient:
 
     async def messages(self, conversation_id: str) -> list[loop.Message]:
         """All messages of a conversation, oldest first."""
-        found: list[loop.Message] = []
-        token = ""
-        while True:
-            request = loop.ListMessagesRequest(conversation_id=conversation_id, page_size=200, page_token=token)
-            page = await self._list_messages(request)
-            found += page.messages
-            token = page.next_page_token
-            if not token:
-                return found
 
-    async def _list_messages(self, request: loop.ListMessagesRequest) -> loop.ListMessagesResponse:
-        return await self.call(lambda: self.stub.ListMessages(request, timeout=_UNARY_SECONDS))
+        def read(token: str) -> Awaitable[loop.ListMessagesResponse]:
+            request = loop.ListMessagesRequest(conversation_id=conversation_id, page_size=_PAGE, page_token=token)
+            return self.stub.ListMessages(request, timeout=_UNARY_SECONDS)
+
+        return [message async for page in self._pages(read) for message in page.messages]
 
     async def audit_events(self, conversation_id: str) -> list[loop.AuditEvent]:
         """The whole audit trail of a conversation, oldest first."""
-        found: list[loop.AuditEvent] = []
-        token = ""
-        while True:
-            request = loop.ListAuditEventsRequest(conversation_id=conversation_id, page_size=200, page_token=token)
-            page = await self._list_audit_events(request)
-            found += page.audit_events
-            token = page.next_page_token
-            if not token:
-                return found
 
-    async def _list_audit_events(self, request: loop.ListAuditEventsRequest) -> loop.ListAuditEventsResponse:
-        return await self.call(lambda: self.stub.ListAuditEvents(request, timeout=_UNARY_SECONDS))
+        def read(token: str) -> Awaitable[loop.ListAuditEventsResponse]:
+            request = loop.ListAuditEventsRequest(conversation_id=conversation_id, page_size=_PAGE, page_token=token)
+            return self.stub.ListAuditEvents(request, timeout=_UNARY_SECONDS)
+
+        return [row async for page in self._pages(read) for row in page.audit_events]
 
     async def pending(
         self,
         kind: loop.PendingKind.ValueType = loop.PENDING_KIND_UNSPECIFIED,
         conversation_id: str = "",
+        *,
+        interaction_id: str = "",
+        domain: str = "",
+        tool: str = "",
+        requested_by_me: bool = False,
+        created_before: Timestamp | None = None,
     ) -> list[loop.PendingItem]:
-        """Everything that waits for this caller, oldest first."""
-        found: list[loop.PendingItem] = []
-        token = ""
-        while True:
+        """Everything that waits for this caller and fits the filters, oldest first."""
+
+        def read(token: str) -> Awaitable[loop.ListPendingResponse]:
             request = loop.ListPendingRequest(
-                kind=kind, page_size=200, page_token=token, conversation_id=conversation_id
+                kind=kind,
+                page_size=_PAGE,
+                page_token=token,
+                conversation_id=conversation_id,
+                interaction_id=interaction_id,
+                domain=domain,
+                tool=tool,
+                requested_by_me=requested_by_me,
+                created_before_time=created_before,
             )
-            page = await self._list_pending(request)
-            found += page.items
-            token = page.next_page_token
-            if not token:
-                return found
+            return self.stub.ListPending(request, timeout=_UNARY_SECONDS)
 
-    async def _list_pending(self, request: loop.ListPendingRequest) -> loop.ListPendingResponse:
-        return await self.call(lambda: self.stub.ListPending(request, timeout=_UNARY_SECONDS))
+        return [item async for page in self._pages(read) for item in page.items]
 
-    async def pending_approval(self, approval_id: str) -> loop.PendingItem:
-        """The open approval of that id; raises NotFound if none is open that this caller may see."""
-        for item in await self.pending(loop.PENDING_KIND_APPROVAL):
-            if item.approval.approval_id == approval_id:
-                return item
-        raise NotFound(
-            f"approval {approval_id!r} is not open, or not one that the caller may resolve",
-            reason="APPROVAL_NOT_PENDING",
+    async def diverged(self) -> list[loop.DivergedConversation]:
+        """Every conversation of the tenant whose history was lost, oldest first. For the role operator."""
+
+        def read(token: str) -> Awaitable[loop.ListDivergedConversationsResponse]:
+            request = loop.ListDivergedConversationsRequest(page_size=_PAGE, page_token=token)
+            return self.stub.ListDivergedConversations(request, timeout=_UNARY_SECONDS)
+
+        return [conversation async for page in self._pages(read) for conversation in page.conversations]
+
+    async def recover(
+        self, conversation_id: str, recovery: loop.Recovery.ValueType, request_id: str = ""
+    ) -> loop.RecoverConversationResponse:
+        """End what a lost history has left open, or reopen the conversation. For the role operator."""
+        request = loop.RecoverConversationRequest(
+            request_id=request_id or new_request_id(), conversation_id=conversation_id, recovery=recovery
         )
+        return await self.call(lambda: self.stub.RecoverConversation(request, timeout=_UNARY_SECONDS))
+
+    async def approval(self, approval_id: str) -> loop.Approval:
+        """An approval with how far it has come."""
+        request = loop.GetApprovalRequest(approval_id=approval_id)
+        return (await self.call(lambda: self.stub.GetApproval(request, timeout=_UNARY_SECONDS))).approval
+
+    async def pending_approval(self, approval_id: str) -> ApprovalRequired:
+        """The open approval of that id; raises NotFound, saying what became of it, if it is not open."""
+        found = await self.approval(approval_id)
+        if found.state == loop.APPROVAL_STATE_PENDING:
+            return found.request
+        state = loop.ApprovalState.Name(found.state).removeprefix("APPROVAL_STATE_").lower().replace("_", " ")
+        by = f", resolved by {found.resolved_by}" if found.resolved_by else ""
+        raise NotFound(f"approval {approval_id} is not open: it is {state}{by}", reason="APPROVAL_NOT_PENDING")
+
+    async def settle(
+        self,
+        interaction_id: str,
+        tool_call_id: str,
+        settlement: loop.Settlement.ValueType,
+        *,
+        comment: str = "",
+        request_id: str = "",
+    ) -> loop.SettleExecutionResponse:
+        """A person's verdict on a call whose outcome is unknown."""
+        request = loop.SettleExecutionRequest(
+            request_id=request_id or new_request_id(),
+            interaction_id=interaction_id,
+            tool_call_id=tool_call_id,
+            settlement=settlement,
+            comment=comment,
+        )
+        return await self.call(lambda: self.stub.SettleExecution(request, timeout=_UNARY_SECONDS))
 
     def send_message(
         self,
@@ -210,19 +259,48 @@ class HandrailClient:
         return self._run_events(lambda: self.stub.ResolveApproval(request))
 
     async def watch(
-        self, conversation_id: str, after_sequence: int = 0, *, follow: bool = False
+        self, conversation_id: str, after_sequence: int = 0, *, follow: bool = False, history_id: str = ""
     ) -> AsyncGenerator[Event, None]:
-        """The stored events after a cursor, then the live marker, then new ones where asked to follow."""
+        """The stored events after a cursor, then the live marker, then new ones where asked to follow.
+
+        `history_id` is that of the conversation which the cursor was read with. A stream that breaks, or is closed
+        because this reader fell behind, is taken up after its last event, within the history of its first marker.
+        """
         request = loop.WatchConversationRequest(
-            conversation_id=conversation_id, after_sequence=after_sequence, follow=follow
+            conversation_id=conversation_id, after_sequence=after_sequence, follow=follow, history_id=history_id
         )
-        async with aclosing(self._stream(lambda: self.stub.WatchConversation(request))) as events:
-            async for event in events:
-                yield event
+        clock = asyncio.get_running_loop().time
+        give_up: float | None = None
+        told_live = False
+        while True:
+            try:
+                async with aclosing(self._stream(lambda: self.stub.WatchConversation(request))) as events:
+                    async for event in events:
+                        give_up = None
+                        request.after_sequence = event.sequence
+                        if event.WhichOneof("payload") == "live":
+                            request.history_id = event.live.history_id
+                            if told_live:
+                                continue
+                            told_live = True
+                        yield event
+            except (Unavailable, ResourceExhausted) as refused:
+                # Counted from the break, not from the last event: a follower may have been idle for hours.
+                give_up = give_up or clock() + self._resume_seconds
+                if isinstance(refused, ResourceExhausted):
+                    await self._wait_for_room(refused, give_up)
+                elif not told_live or clock() >= give_up:
+                    raise
+                else:
+                    await asyncio.sleep(0.1)
+            else:
+                return
 
     async def history(self, conversation_id: str) -> list[Event]:
-        """All stored events of a conversation, without the live marker."""
-        return [event async for event in self.watch(conversation_id) if event.WhichOneof("payload") != "live"]
+        """All stored events of a conversation that retention kept, without the live marker."""
+        found = await self.conversation(conversation_id)
+        events = self.watch(conversation_id, max(found.first_sequence - 1, 0), history_id=found.history_id)
+        return [event async for event in events if event.WhichOneof("payload") != "live"]
 
     async def read_artifact(self, conversation_id: str, artifact_id: str, version: int = 0) -> bytes:
         """The bytes of one version (0: the newest)."""
@@ -245,11 +323,12 @@ class HandrailClient:
         """The events of a run, through a broken stream: the same request_id replays the run, seen events are skipped.
 
         Only a run that was seen to start is resumed (at most `resume_seconds` without a new event); a server that is
-        not there at all is reported at once.
+        not there at all is reported at once. A request that was refused for want of room is sent again when the
+        server said, for as long.
         """
         last_sequence = 0
         clock = asyncio.get_running_loop().time
-        give_up = 0.0
+        give_up = clock() + self._resume_seconds
         while True:
             try:
                 async with aclosing(self._stream(open_call)) as events:
@@ -262,8 +341,25 @@ class HandrailClient:
                 if not last_sequence or clock() >= give_up:
                     raise
                 await asyncio.sleep(0.1)
+            except ResourceExhausted as refused:
+                await self._wait_for_room(refused, give_up)
             else:
                 return
+
+    async def _wait_for_room(self, refused: ResourceExhausted, give_up: float) -> None:
+        """Pause before the same request is sent again; raises `refused` where that makes no sense any more.
+
+        A reader that was closed for falling behind goes on at once; a full queue says when it may have room.
+        """
+        if refused.reason == "READER_TOO_SLOW":
+            return
+        if refused.retry_after is None:
+            raise refused
+        pause = refused.retry_after.total_seconds()
+        if asyncio.get_running_loop().time() + pause >= give_up:
+            raise refused
+        self.on_busy(pause)
+        await asyncio.sleep(pause)
 
     async def _stream(self, open_call: Callable[[], _EventCall]) -> AsyncGenerator[Event, None]:
         with call_context(caller=self._caller, request_id=new_request_id()):

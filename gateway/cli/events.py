@@ -272,12 +272,27 @@ def _superseded(event: events.Superseded) -> list[Text]:
 
 def _waiting(event: events.Waiting) -> list[Text]:
     if event.WhichOneof("condition") == "signal":
-        return [Text(f"  ⧖ waiting for the signal {one_line(event.signal)}", "yellow")]
+        limit = f", at most until {event.limit_time.ToJsonString()}" if event.HasField("limit_time") else ""
+        return [Text(f"  ⧖ waiting for the signal {one_line(event.signal)}{limit}", "yellow")]
     return [Text(f"  ⧖ waiting until {event.until.ToJsonString()}", "yellow")]
 
 
 def _channel_failed(event: events.ChannelFailed) -> list[Text]:
     return failure_lines(event.failure, f"channel {one_line(event.channel)} failed")
+
+
+def _execution_settled(event: events.ExecutionSettled) -> list[Text]:
+    happened = event.outcome == Outcome.OUTCOME_SUCCEEDED
+    word = "it happened" if happened else "it did not happen"
+    again = f"; tried again as {one_line(event.successor_interaction_id)}" if event.successor_interaction_id else ""
+    by = one_line(event.settled_by)
+    mark = ("  ⚖ ", "green" if happened else "yellow")
+    return [Text.assemble(mark, f"{one_line(event.tool)} settled by {by}: {word}{again}")]
+
+
+def _signal_received(event: events.SignalReceived) -> list[Text]:
+    word = "received" if event.delivered else "received and kept"
+    return [Text(f"  ⚑ signal {one_line(event.signal)} {word}", "cyan")]
 
 
 def _live(event: events.Live) -> list[Text]:
@@ -305,5 +320,7 @@ _RENDERERS: dict[str, Callable[..., list[Text]]] = {
     "superseded": _superseded,
     "waiting": _waiting,
     "channel_failed": _channel_failed,
+    "execution_settled": _execution_settled,
+    "signal_received": _signal_received,
     "live": _live,
 }

@@ -5,34 +5,37 @@ Each command parses, calls one module (up, demo, chat, approvals) and turns what
 
 from __future__ import annotations
 
-import asyncio
-import io
-import signal
-import sys
-from collections.abc import Callable, Coroutine
-from types import FrameType
-from typing import Annotated, Any, NoReturn
+import re
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from gateway.cli import approvals, serve
+from gateway.cli import approvals, audit, deletion, diverged, serve, settlements
 from gateway.cli.chat import Chat
-from gateway.cli.client import HandrailClient, connect
 from gateway.cli.conversing import parse_position
 from gateway.cli.demo import play_demo
-from gateway.cli.refusals import EXIT_CODES_HELP, EXIT_INTERRUPTED, exit_code_of, refusal_line
-from handrail.common.v1.approval_pb2 import Verdict
-from handrail_rpc.context import (
-    LANGUAGE_HEADER,
-    PRINCIPAL_HEADER,
-    ROLES_HEADER,
-    TENANT_HEADER,
-    Caller,
-    parse_call,
+from gateway.cli.refusals import EXIT_CODES_HELP
+from gateway.cli.terminal import (
+    DEFAULT_ADDRESS,
+    Address,
+    Language,
+    Principal,
+    Roles,
+    Tenant,
+    Verbose,
+    caller_of,
+    confirm,
+    open_console,
+    read_line,
+    uninterrupted,
+    with_client,
+    with_file,
 )
-from handrail_rpc.errors import HandrailError, InvalidArgument
-from handrail_rpc.settings import parse_target
+from handrail.common.v1.approval_pb2 import Verdict
+from handrail.loop.v1 import workflow_loop_service_pb2 as loop
+from handrail_rpc.context import Caller
 
 app = typer.Typer(
     name="handrail",
@@ -45,23 +48,12 @@ app = typer.Typer(
 )
 
 
-def _target(address: str) -> str:
-    try:
-        return parse_target(address)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-Address = Annotated[
-    str, typer.Option("--address", envvar="HANDRAIL_ADDRESS", callback=_target, help="host:port of the gateway.")
-]
-Principal = Annotated[str, typer.Option("--principal", help="Who calls (header x-handrail-principal).")]
-Tenant = Annotated[str, typer.Option("--tenant", help="Whose data (header x-handrail-tenant).")]
-Roles = Annotated[str, typer.Option("--roles", help="Comma list (header x-handrail-roles); * is every role.")]
-Language = Annotated[str, typer.Option("--locale", help="Language of questions and answers: en or ru.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every event.")]
-
-DEFAULT_ADDRESS = "127.0.0.1:50050"
+_HASH = re.compile(r"[0-9a-f]{64}")
+_INBOX_KINDS = {
+    "question": loop.PENDING_KIND_CLARIFICATION,
+    "approval": loop.PENDING_KIND_APPROVAL,
+    "call": loop.PENDING_KIND_EXECUTION,
+}
 
 
 @app.command()
@@ -70,13 +62,13 @@ def up() -> None:
 
     Settings are environment variables (HANDRAIL_DATA_DIR, HANDRAIL_LOOP_LISTEN, …).
     """
-    raise typer.Exit(serve.run_in_foreground(_console()))
+    raise typer.Exit(serve.run_in_foreground(open_console()))
 
 
 @app.command()
 def migrate() -> None:
     """Apply the migrations of both services to the databases that the settings name."""
-    raise typer.Exit(serve.apply_migrations(_console()))
+    raise typer.Exit(serve.apply_migrations(open_console()))
 
 
 @app.command()
@@ -85,7 +77,7 @@ def demo(
     verbose: Verbose = False,
 ) -> None:
     """Play eight scenes against real processes on a fresh data directory; 0 only if every expectation was met."""
-    raise typer.Exit(_uninterrupted(lambda: play_demo(_console(), keep=keep, verbose=verbose)))
+    raise typer.Exit(uninterrupted(lambda: play_demo(open_console(), keep=keep, verbose=verbose)))
 
 
 @app.command()
@@ -101,29 +93,92 @@ def chat(
     verbose: Verbose = False,
 ) -> None:
     """Talk to a domain: events as they come, questions and approvals answered in place."""
-    caller = _caller(principal, tenant, roles, locale)
+    caller = caller_of(principal, tenant, roles, locale)
     where: tuple[float, float] | None = None
     if position:
         try:
             where = parse_position(position)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--position") from None
-    held = Chat(_console(), _read_line, position=where, verbose=verbose)
-    raise typer.Exit(_uninterrupted(lambda: held.hold(address, caller, domain, conversation)))
+    held = Chat(open_console(), read_line, position=where, verbose=verbose)
+    raise typer.Exit(uninterrupted(lambda: held.hold(address, caller, domain, conversation)))
 
 
 @app.command()
 def inbox(
+    kind: Annotated[str, typer.Option("--kind", help="question, approval or call: only these.")] = "",
+    conversation: Annotated[str, typer.Option("--conversation", help="Only of this conversation.")] = "",
+    interaction: Annotated[str, typer.Option("--interaction", help="Only of this interaction.")] = "",
+    domain: Annotated[str, typer.Option("--domain", help="Only of this domain.")] = "",
+    tool: Annotated[str, typer.Option("--tool", help="Only approvals and calls of this tool.")] = "",
+    mine: Annotated[bool, typer.Option("--mine", help="Only what you requested yourself.")] = False,
+    before: Annotated[
+        str, typer.Option("--before", help="Only older than this time, for example 2030-01-02T03:04:05Z.")
+    ] = "",
     address: Address = DEFAULT_ADDRESS,
     principal: Principal = "local",
     tenant: Tenant = "local",
     roles: Roles = "*",
     locale: Language = "en",
 ) -> None:
-    """List the open questions and approvals that you may answer."""
-    console = _console()
-    _with_client(
-        address, _caller(principal, tenant, roles, locale), lambda client: approvals.show_inbox(console, client)
+    """List what waits for you: open questions and approvals, and calls whose outcome is unknown."""
+    if kind and kind not in _INBOX_KINDS:
+        raise typer.BadParameter(f"must be {', '.join(_INBOX_KINDS)}", param_hint="--kind")
+    wanted = approvals.InboxFilter(
+        kind=_INBOX_KINDS.get(kind, loop.PENDING_KIND_UNSPECIFIED),
+        conversation_id=conversation,
+        interaction_id=interaction,
+        domain=domain,
+        tool=tool,
+        requested_by_me=mine,
+        created_before=_time(before, "--before") if before else None,
+    )
+    console = open_console()
+    caller = caller_of(principal, tenant, roles, locale)
+    with_client(address, caller, lambda client: approvals.show_inbox(console, client, wanted))
+
+
+def _time(text: str, option: str) -> Timestamp:
+    found = Timestamp()
+    try:
+        found.FromJsonString(text)
+    except ValueError:
+        raise typer.BadParameter("must be a time like 2030-01-02T03:04:05Z", param_hint=option) from None
+    return found
+
+
+@app.command()
+def settle(
+    interaction_id: Annotated[str, typer.Argument(help="The interaction of the call, as inbox shows it.")],
+    tool_call_id: Annotated[str, typer.Argument(help="The call whose outcome is unknown.")],
+    happened: Annotated[bool, typer.Option("--happened", help="The change is there: it was executed.")] = False,
+    did_not_happen: Annotated[bool, typer.Option("--did-not-happen", help="The change is not there.")] = False,
+    try_again: Annotated[
+        bool, typer.Option("--try-again", help="The change is not there; ask for a new approval to make it.")
+    ] = False,
+    comment: Annotated[str, typer.Option("--comment", help="What was found.")] = "",
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+    verbose: Verbose = False,
+) -> None:
+    """Settle a call whose outcome is unknown, once you have looked where its change should have arrived."""
+    if [happened, did_not_happen, try_again].count(True) != 1:
+        raise typer.BadParameter("give one of --happened, --did-not-happen and --try-again", param_hint="--happened")
+    settlement = loop.SETTLEMENT_DID_NOT_HAPPEN
+    if happened:
+        settlement = loop.SETTLEMENT_HAPPENED
+    elif try_again:
+        settlement = loop.SETTLEMENT_TRY_AGAIN
+    console = open_console()
+    with_client(
+        address,
+        caller_of(principal, tenant, roles, locale),
+        lambda client: settlements.settle(
+            console, client, interaction_id, tool_call_id, settlement=settlement, comment=comment, verbose=verbose
+        ),
     )
 
 
@@ -150,10 +205,10 @@ def approve(
         verdict = Verdict.VERDICT_REJECT
     elif request_changes:
         verdict = Verdict.VERDICT_REQUEST_CHANGES
-    console = _console()
-    _with_client(
+    console = open_console()
+    with_client(
         address,
-        _caller(principal, tenant, roles, locale),
+        caller_of(principal, tenant, roles, locale),
         lambda client: approvals.resolve(
             console,
             client,
@@ -161,89 +216,147 @@ def approve(
             digest=digest,
             verdict=verdict,
             comment=request_changes,
-            confirm=_confirm,
+            confirm=confirm,
             verbose=verbose,
         ),
     )
 
 
-def _console() -> Console:
-    """The console of a command. Square brackets and colons in what a server sends are text, not markup or emoji.
+diverged_app = typer.Typer(
+    help="Look after conversations whose history was lost with a restored database (role operator).",
+    no_args_is_help=True,
+)
+app.add_typer(diverged_app, name="diverged")
+ConversationArgument = Annotated[str, typer.Argument(help="The conversation's id, as `diverged list` shows it.")]
+EveryOne = Annotated[bool, typer.Option("--all", help="Every diverged conversation of the tenant.")]
 
-    What the terminal's encoding lacks is shown as a question mark; typed bytes that are no text become U+FFFD.
+
+@diverged_app.command("list")
+def list_diverged(
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+) -> None:
+    """List the conversations whose history was lost, with what is open in them and calls of unknown outcome."""
+    console = open_console()
+    with_client(
+        address, caller_of(principal, tenant, roles, locale), lambda client: diverged.show_diverged(console, client)
+    )
+
+
+@diverged_app.command("end")
+def end_diverged(
+    conversation_id: ConversationArgument = "",
+    every: EveryOne = False,
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+) -> None:
+    """End what is open as session_diverged, for good: further messages there end so too."""
+    _recover(loop.RECOVERY_END, conversation_id, every, address, caller_of(principal, tenant, roles, locale))
+
+
+@diverged_app.command("reopen")
+def reopen_diverged(
+    conversation_id: ConversationArgument = "",
+    every: EveryOne = False,
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+) -> None:
+    """End what is open as session_diverged; the next message opens a new session."""
+    _recover(loop.RECOVERY_REOPEN, conversation_id, every, address, caller_of(principal, tenant, roles, locale))
+
+
+def _recover(
+    recovery: loop.Recovery.ValueType, conversation_id: str, every: bool, address: str, caller: Caller
+) -> NoReturn:
+    if bool(conversation_id) == every:
+        raise typer.BadParameter("name one conversation, or give --all", param_hint="CONVERSATION_ID")
+    console, chosen = open_console(), [conversation_id] if conversation_id else []
+    with_client(address, caller, lambda client: diverged.recover(console, client, chosen, recovery))
+
+
+@app.command()
+def restored(
+    service: Annotated[str, typer.Argument(help="loop or adapter; it must be stopped.")],
+) -> None:
+    """After a backup was put back: renew the history of the database, so that both services know of it."""
+    if service not in diverged.RESTORABLE:
+        raise typer.BadParameter(f"must be {' or '.join(diverged.RESTORABLE)}", param_hint="SERVICE")
+    raise typer.Exit(diverged.renew_history(open_console(), service))
+
+
+@app.command()
+def delete(
+    conversation: Annotated[str, typer.Argument(metavar="CONVERSATION_ID", help="The conversation to erase.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+) -> None:
+    """Erase everything said and made in a conversation, in both services; its audit trail stays."""
+    console, ask = open_console(), None if yes else confirm
+    caller = caller_of(principal, tenant, roles, locale)
+    with_client(address, caller, lambda client: deletion.delete(console, client, conversation, ask))
+
+
+audit_app = typer.Typer(help="The audit trail: verify its hash chain, or export it.", no_args_is_help=True)
+app.add_typer(audit_app, name="audit")
+TrailArgument = Annotated[str, typer.Argument(metavar="CONVERSATION_ID", help="The conversation whose trail it is.")]
+
+
+@audit_app.command("verify")
+def verify_audit(
+    conversation: TrailArgument = "",
+    every: Annotated[bool, typer.Option("--all", help="Every conversation of the principal.")] = False,
+    file: Annotated[Path | None, typer.Option("--file", help="An exported trail; no server is asked.")] = None,
+    head: Annotated[str, typer.Option("--head", help="The hash of a row, as it was noted outside the database.")] = "",
+    number: Annotated[int, typer.Option("--number", min=0, help="The number of the row with that hash.")] = 0,
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+) -> None:
+    """Find edited, removed, reordered and inserted rows and name them; 1 if there are any.
+
+    Trails of other principals need the role auditor or operator, named by --roles.
     """
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    # Wide when not a terminal: a digest or an id broken over two lines cannot be copied or searched for.
-    width = None if sys.stdout.isatty() else 200
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
+    if [bool(conversation), every, file is not None].count(True) != 1:
+        raise typer.BadParameter("give one of CONVERSATION_ID, --all and --file", param_hint="CONVERSATION_ID")
+    if (number and not head) or (head and every):
+        raise typer.BadParameter("a head belongs to one trail, a number to a head", param_hint="--head")
+    if head and not _HASH.fullmatch(head):
+        # A mistyped head must not look like a trail that somebody rewrote.
+        raise typer.BadParameter("must be 64 lower-case hex digits, as verify prints it", param_hint="--head")
+    console, caller = open_console(), caller_of(principal, tenant, roles, locale)
+    kept = audit.KeptHead(head, number) if head else None
+    if file is not None:
+        path = file
+        raise typer.Exit(with_file(lambda: audit.verify_file(console, path, kept, locale)))
+    if every:
+        with_client(address, caller, lambda client: audit.verify_all(console, client))
+    with_client(address, caller, lambda client: audit.verify(console, client, conversation, kept))
 
 
-def _caller(principal: str, tenant: str, roles: str, locale: str) -> Caller:
-    if locale not in ("en", "ru"):
-        raise typer.BadParameter("must be en or ru", param_hint="--locale")
-    headers = {PRINCIPAL_HEADER: principal, TENANT_HEADER: tenant, ROLES_HEADER: roles, LANGUAGE_HEADER: locale}
-    try:
-        _, caller, _ = parse_call(headers)
-    except InvalidArgument as error:
-        # Refused here: a name outside ASCII could not even be sent.
-        names = ", ".join(f"--{each.field.rpartition('-')[2]}" for each in error.field_violations)
-        raise typer.BadParameter(error.message, param_hint=names) from None
-    return caller
-
-
-def _read_line(prompt: str) -> str:
-    """One typed line; raises EOFError at the end of the input.
-
-    Ctrl-C interrupts it at once, also within a running event loop, whose own handler would wait for the line.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):
-        return input(prompt)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return input(prompt)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-def _confirm(question: str) -> bool:
-    """Ask on the terminal; no answer (end of input) is no."""
-    try:
-        return _read_line(f"{question} [y/N] ").strip().lower() in ("y", "yes", "д", "да")
-    except EOFError:
-        return False
-
-
-def _with_client(address: str, caller: Caller, act: Callable[[HandrailClient], Coroutine[Any, Any, int]]) -> NoReturn:
-    """Run `act` on a client and exit with its code, or with the code of what refused it, said in one line."""
-
-    async def connected() -> int:
-        async with connect(address, caller) as client:
-            return await act(client)
-
-    def run() -> int:
-        try:
-            return asyncio.run(connected())
-        except HandrailError as error:
-            Console(stderr=True, highlight=False, soft_wrap=True).print(refusal_line(error, address))
-            return exit_code_of(error)
-
-    raise typer.Exit(_uninterrupted(run))
-
-
-def _uninterrupted(run: Callable[[], int]) -> int:
-    """Run to the exit code. SIGTERM and SIGHUP unwind it (exit code 128 and the signal), so that no started process is
-    left behind; unlike Ctrl-C, which in a chat only stops watching, they always end the command."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
-    try:
-        return run()
-    except KeyboardInterrupt:
-        Console(stderr=True).print("interrupted", style="yellow")
-        return EXIT_INTERRUPTED
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+@audit_app.command("export")
+def export_audit(
+    conversation: TrailArgument,
+    output: Annotated[Path | None, typer.Option("--output", help="File to write; standard output without it.")] = None,
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+) -> None:
+    """Write the trail as JSON lines, enough to verify it offline (`handrail audit verify --file`)."""
+    caller = caller_of(principal, tenant, roles, "en")
+    with_client(address, caller, lambda client: audit.export(client, conversation, output))

@@ -82,7 +82,7 @@ def _what_helps(error: HandrailError) -> str:
     if isinstance(error, Unavailable | ResourceExhausted) and error.retry_after is not None:
         return f"try again in {error.retry_after.total_seconds():g} s"
     if isinstance(error, Unavailable):
-        return "try again"
+        return "" if error.message.endswith("try again") else "try again"
     if isinstance(error, Aborted):
         return "read the current state and try again"
     if isinstance(error, NotFound) and error.reason.startswith("APPROVAL"):

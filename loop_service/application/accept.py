@@ -8,20 +8,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from handrail_rpc.context import Caller
-from handrail_rpc.errors import NotFound
+from handrail_rpc.errors import NotFound, ResourceExhausted
 from loop_service.application.environment import Environment
-from loop_service.application.ports import Transaction, UnitOfWork
 from loop_service.application.steps import Step, claim
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.application.work import Work
+from loop_service.domain.approval import Approval
 from loop_service.domain.conversation import AcceptedRequest, Conversation, RequestScope
+from loop_service.domain.deletion import BeingDeleted, Deletion
 from loop_service.domain.errors import RequestIdReused
 from loop_service.domain.interaction import Requester
+from loop_service.domain.permission import MAY_SEE_APPROVAL, permits
 
 T = TypeVar("T")
+QUEUE_RETRY = timedelta(seconds=2)
+"""When trying again makes sense after QUEUE_FULL."""
 
 
 class Workers(Protocol):
@@ -86,11 +91,47 @@ def visible_conversation(tx: Transaction, conversation_id: str, caller: Caller) 
     return conversation
 
 
+def visible_approval(tx: Transaction, approval_id: str, caller: Caller) -> tuple[Approval, Conversation]:
+    """Raises NotFound for whoever may not see it, and for everybody once its conversation was deleted."""
+    approval = tx.approvals.find(approval_id)
+    conversation = tx.conversations.find(approval.conversation_id) if approval is not None else None
+    if (
+        approval is None
+        or conversation is None
+        or conversation.deletion.hides
+        or not permits(MAY_SEE_APPROVAL, approval.gate, caller)
+    ):
+        raise NotFound.of("approval", approval_id)
+    return approval, conversation
+
+
+def check_open(conversation: Conversation) -> None:
+    """Raises BeingDeleted: nothing new begins in a conversation whose deletion was requested."""
+    if conversation.deletion is not Deletion.NONE:
+        raise BeingDeleted(conversation.conversation_id)
+
+
 def claim_if(work: Work, owner: str) -> Step | None:
     """Claim the work's queued run for `owner`; an empty owner leaves it queued. Before `work.save`."""
     if not owner:
         return None
     return claim(work, owner, work.now + work.env.timings.lease)
+
+
+def admit(tx: Transaction, env: Environment, owner: str) -> None:
+    """Refuse what would put one more run into a full queue. Raises ResourceExhausted (QUEUE_FULL), nothing is stored.
+
+    Called for new inputs only: a replay, a stop, a timer and what is running are never refused. Where a worker is
+    free (`owner`) nothing is queued, and nothing is counted.
+    """
+    if owner or tx.runs.queued(env.queued_runs) < env.queued_runs:
+        return
+    raise ResourceExhausted(
+        f"{env.queued_runs} runs wait for a free worker already, which is the limit; send it again later",
+        reason="QUEUE_FULL",
+        retry_after=QUEUE_RETRY,
+        metadata={"limit": str(env.queued_runs)},
+    )
 
 
 def first_sequence(work: Work) -> int:
@@ -107,16 +148,19 @@ class Acceptor:
         self._workers = workers
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def accept(self, unit: Callable[[Transaction, datetime, str], Accepted]) -> AcceptedRequest:
-        """`unit` gets the transaction, the time and the owner to claim for ("" where no worker is free)."""
-        return await self._shielded(self._accept(unit))
+    async def accept(self, unit: Callable[[Transaction, datetime, str], Accepted], *, name: str) -> AcceptedRequest:
+        """`unit` gets the transaction, the time and the owner to claim for ("" where no worker is free).
 
-    async def _accept(self, unit: Callable[[Transaction, datetime, str], Accepted]) -> AcceptedRequest:
+        `name` is the unit's, as at `UnitOfWork.write`.
+        """
+        return await self._shielded(self._accept(unit, name))
+
+    async def _accept(self, unit: Callable[[Transaction, datetime, str], Accepted], name: str) -> AcceptedRequest:
         reserved = self._workers.try_reserve()
         owner = self._workers.owner if reserved else ""
         now = self._env.clock.now()
         try:
-            accepted = await self._storage.write(lambda tx: unit(tx, now, owner))
+            accepted = await self._storage.write(lambda tx: unit(tx, now, owner), name=name)
         except BaseException:
             if reserved:
                 self._workers.release()

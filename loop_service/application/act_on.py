@@ -6,7 +6,7 @@ Called by take_decision. Nothing is sent from here; calls to execute are picked 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from handrail_rpc.digest import sha256_hex
 from loop_service.application.choose_action import choose_action
@@ -17,9 +17,9 @@ from loop_service.application.lifecycle import (
     requester_of,
     take_from_inbox,
 )
-from loop_service.application.ports import Timer
+from loop_service.application.store_ports import Timer
 from loop_service.application.work import Work
-from loop_service.domain.approval import REPLACED, Approval, ApprovalStatus
+from loop_service.domain.approval import Approval, ApprovalStatus
 from loop_service.domain.audit import SYSTEM, AuditKind
 from loop_service.domain.budget import LimitReached, check_clarifications, check_tool_actions
 from loop_service.domain.clarification import Clarification
@@ -33,7 +33,7 @@ from loop_service.domain.decision import (
     Decision,
     Effect,
     Fail,
-    Outcome,
+    PolicyBlock,
     RequestApproval,
     Wait,
 )
@@ -47,9 +47,10 @@ from loop_service.domain.events import (
     ToolStarted,
     Waiting,
 )
-from loop_service.domain.failures import Failure, Progress, Stage
+from loop_service.domain.failures import CATALOGUE, Failure, Progress, Stage
 from loop_service.domain.interaction import Stop, StopKind
-from loop_service.domain.observation import ActionChoice, UserMessage
+from loop_service.domain.observation import ActionChoice, UserMessage, WakeUp
+from loop_service.domain.signal import MOST_SIGNAL_CHARACTERS
 from loop_service.domain.times import from_micros
 from loop_service.domain.transitions import (
     ASK,
@@ -212,6 +213,9 @@ def _ask(work: Work, decision: Decision, outcome: Ask) -> None:
         decision_number=decision.number,
         question_message_id=work.say(outcome.question),
         create_time=work.now,
+        tenant=work.conversation.tenant,
+        principal=work.conversation.principal,
+        domain=interaction.domain,
     )
     work.tx.clarifications.put(clarification)
     interaction.clarification_id = clarification.clarification_id
@@ -258,10 +262,17 @@ def _request_approval(work: Work, decision: Decision, outcome: RequestApproval) 
         decision_number=decision.number,
         create_time=work.now,
         expire_time=from_micros(outcome.expire_micros) if outcome.expire_micros else None,
+        domain=interaction.domain,
     )
-    if previous is not None and _is_replaced(work, previous):
-        previous.superseded_by = approval.approval_id
+    if previous is not None:
+        if previous.status is ApprovalStatus.APPROVED:
+            # The Adapter asks anew instead of calling: what was approved no longer holds, or came too late.
+            expired = any(block.code == "approval_expired" for block in decision.blocks)
+            previous.conclude(ApprovalStatus.EXPIRED if expired else ApprovalStatus.STALE)
+        if previous.is_replaced_by_the_next:
+            previous.superseded_by = approval.approval_id
         work.tx.approvals.put(previous)
+    interaction.approved_id = ""
     work.tx.approvals.put(approval)
     interaction.approval_id = approval.approval_id
     work.move(REQUEST_APPROVAL)
@@ -273,30 +284,19 @@ def _request_approval(work: Work, decision: Decision, outcome: RequestApproval) 
     end_run(work, approval.required_event())
 
 
-def announce_again(work: Work, approval: Approval) -> None:
-    """End the run with the approval that is still open; its timer is set anew where it had fired."""
+def announce_again(work: Work, approval: Approval, due: datetime | None = None) -> None:
+    """End the run with the approval that is still open; its timer is set anew where it had fired, to `due` if given."""
     work.move(REQUEST_APPROVAL)
     if approval.expire_time is not None:
-        due = max(approval.expire_time, work.now + work.env.timings.expiry_recheck)
+        due = due or max(approval.expire_time, work.now + work.env.timings.expiry_recheck)
         work.tx.timers.put(Timer(work.interaction.interaction_id, "approval_expiry", due, approval.approval_id))
     end_run(work, approval.required_event())
-
-
-def _is_replaced(work: Work, previous: Approval) -> bool:
-    """Whether a new approval takes the place of `previous`: it went stale, or its call was blocked at the claim."""
-    if previous.status in REPLACED:
-        return True
-    if previous.status is not ApprovalStatus.APPROVED:
-        return False
-    calls = work.tx.steps.calls_of(work.interaction.interaction_id)
-    under = [c for c in calls if c.approval_id == previous.approval_id]
-    return not any(c.outcome is Outcome.SUCCEEDED for c in under)
 
 
 def _wait(work: Work, outcome: Wait) -> None:
     interaction = work.interaction
     kind, length = ("wait", outcome.until) if outcome.until is not None else ("wait_limit", outcome.limit)
-    if length is None or not timedelta(0) < length <= MOST_WAIT:
+    if length is None or not timedelta(0) < length <= MOST_WAIT or len(outcome.signal) > MOST_SIGNAL_CHARACTERS:
         # Every wait for a signal has a limit; one without any, or beyond every calendar, could never end.
         fail(work, "plan_invalid")
         return
@@ -307,10 +307,20 @@ def _wait(work: Work, outcome: Wait) -> None:
 
 
 def wait_again(work: Work) -> None:
+    """Go to sleep, unless the signal is in the mailbox already: looking and sleeping are one transaction (mailbox)."""
     interaction = work.interaction
-    work.move(WAIT)
     signal = interaction.wait_signal
-    end_run(work, Waiting(until=None if signal else interaction.wait_until, signal=signal))
+    kept = work.tx.signals.take(interaction.interaction_id, signal) if signal and interaction.kept_signals else None
+    if kept is not None:
+        interaction.kept_signals -= 1
+        clear_wait(work)
+        work.observe(WakeUp(kept.name, payload=kept.payload), kind="wake_up")
+        return
+    work.move(WAIT)
+    if signal:
+        end_run(work, Waiting(signal=signal, limit_time=interaction.wait_until))
+    else:
+        end_run(work, Waiting(until=interaction.wait_until))
 
 
 def _complete(work: Work, outcome: Complete) -> None:
@@ -330,7 +340,7 @@ def _end_blocked(work: Work, outcome: BlockedByPolicy) -> None:
             Stage.POLICY,
             block.code,
             block.explanation,
-            block.lifted_by,
+            _help_against(block, work.locale),
             False,
             work.run.request_id,
             Progress.PARTIAL if steps else Progress.NOT_EXECUTED,
@@ -339,6 +349,12 @@ def _end_blocked(work: Work, outcome: BlockedByPolicy) -> None:
     )
     work.interaction.failure = failure
     finish(work, BLOCK, Blocked(failure), code=block.code)
+
+
+def _help_against(block: PolicyBlock, locale: str) -> str:
+    """What to do about a block: the catalogue's advice, or what would lift it by the words of the Adapter."""
+    known = CATALOGUE.get(block.code)
+    return (known.helpful_action.localized(locale) if known is not None else "") or block.lifted_by
 
 
 def clear_wait(work: Work) -> None:

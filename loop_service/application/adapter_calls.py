@@ -22,7 +22,8 @@ from handrail_rpc.errors import (
     Unavailable,
 )
 from loop_service.application.environment import Environment
-from loop_service.application.ports import RunContext, Transaction, UnitOfWork
+from loop_service.application.ports import RunContext
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.domain.errors import LeaseLost
 from loop_service.domain.run import RunState
 
@@ -73,15 +74,22 @@ class AdapterCalls:
         seconds_left: float,
         *,
         faults_are_final: bool = True,
+        before_retry: Callable[[], Awaitable[None]] | None = None,
     ) -> T:
         """Call `attempt(epoch)` until it answers. `faults_are_final`: give up after a few internal errors of the peer.
 
+        `before_retry` is our own part of a further attempt: its errors are not the peer's, and are raised as they are
+        (Unavailable where our storage is away, so that the run is put back instead of ended as the peer's failure).
         Raises TimeIsUp after `seconds_left`, Diverged, AdapterFailed, and LeaseLost where the lease is not ours.
         """
         clock, timings = self._env.clock, self._env.timings
         deadline = clock.monotonic() + seconds_left
         epoch, pause, faults, away, source = context.epoch, timings.first_backoff_seconds, 0, False, ""
+        attempts = 0
         while True:
+            if attempts and before_retry is not None:
+                await before_retry()
+            attempts += 1
             left = deadline - clock.monotonic()
             if left <= 0:
                 raise TimeIsUp(away, source)
@@ -124,6 +132,6 @@ class AdapterCalls:
             held = interaction is not None and interaction.owner == context.owner and interaction.epoch == fence
             return held and run is not None and run.state is RunState.RUNNING and run.attempts == context.attempt
 
-        if not await self._storage.write(adopt):
+        if not await self._storage.write(adopt, name="adapter_calls.adopt_fence"):
             raise LeaseLost(context.interaction_id) from refusal
         return fence

@@ -17,14 +17,27 @@ from loop_service.application.endings import (
 )
 from loop_service.application.environment import Environment
 from loop_service.application.execute_calls import ExecuteCalls
-from loop_service.application.ports import Adapter, Transaction, UnitOfWork
-from loop_service.application.steps import Decide, Diverge, Execute, OpenSession, Step, StopInteraction
+from loop_service.application.judge_reply import JudgeAReply
+from loop_service.application.lost_histories import check_session
+from loop_service.application.ports import Adapter, ReplyModel
+from loop_service.application.steps import (
+    Decide,
+    Diverge,
+    Execute,
+    JudgeReply,
+    OpenSession,
+    Step,
+    StopInteraction,
+)
 from loop_service.application.stop_interaction import StopAnInteraction
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.application.take_decision import TakeDecision
 
 
 class Advance:
-    def __init__(self, storage: UnitOfWork, adapter: Adapter, env: Environment) -> None:
+    def __init__(
+        self, storage: UnitOfWork, adapter: Adapter, env: Environment, reply_model: ReplyModel | None = None
+    ) -> None:
         self._storage = storage
         self._adapter = adapter
         self._env = env
@@ -32,6 +45,7 @@ class Advance:
         self._decide = TakeDecision(storage, adapter, self._calls, env)
         self._execute = ExecuteCalls(storage, adapter, self._calls, env)
         self._stop = StopAnInteraction(storage, adapter, self._calls, self._execute, env)
+        self._judge = JudgeAReply(storage, reply_model, env)
 
     async def advance(self, step: Step) -> Step | None:
         """Take one step; returns the next one, None where the run ended or waits.
@@ -44,17 +58,25 @@ class Advance:
             return await self._take(step)
         except TimeIsUp as late:
             seconds, away, source = self._env.clock.monotonic() - started, late.away, late.source_code
-            return await self._storage.write(lambda tx: end_out_of_time(tx, self._env, context, seconds, away, source))
+            return await self._storage.write(
+                lambda tx: end_out_of_time(tx, self._env, context, seconds, away, source), name="advance.out_of_time"
+            )
         except Diverged as diverged:
             source = diverged.source_code
-            return await self._storage.write(lambda tx: end_diverged(tx, self._env, context, source))
+            return await self._storage.write(
+                lambda tx: end_diverged(tx, self._env, context, source), name="advance.diverged"
+            )
         except AdapterFailed as failed:
             source, code = failed.source_code, failed.code
-            return await self._storage.write(lambda tx: end_failed(tx, self._env, context, code, source))
+            return await self._storage.write(
+                lambda tx: end_failed(tx, self._env, context, code, source), name="advance.failed"
+            )
 
     async def give_up(self, step: Step) -> Step | None:
         """End a run that this process cannot carry on (an internal error, again and again)."""
-        return await self._storage.write(lambda tx: end_failed(tx, self._env, step.context, "internal_error", ""))
+        return await self._storage.write(
+            lambda tx: end_failed(tx, self._env, step.context, "internal_error", ""), name="advance.give_up"
+        )
 
     async def _take(self, step: Step) -> Step | None:
         match step:
@@ -66,8 +88,10 @@ class Advance:
                 return await self._execute.run(step)
             case StopInteraction():
                 return await self._stop.run(step)
+            case JudgeReply():
+                return await self._judge.run(step)
             case Diverge():
-                raise Diverged("NOTHING_TO_DO")
+                raise Diverged(step.source_code)
 
     async def _open_session(self, step: OpenSession) -> Step | None:
         """The session and its history id are stored before the first Decide (history_first)."""
@@ -90,10 +114,13 @@ class Advance:
 
         def store(tx: Transaction) -> Step | None:
             work = load(tx, self._env, context)
+            check_session(work.conversation, session, self._env.history_id)
             work.interaction.active_time += timedelta(seconds=seconds)
             for row in (work.conversation, work.interaction):
                 row.domain_session_id = session.domain_session_id
                 row.history_id = session.history_id
+            work.note_revision(session.session_revision)
+            work.conversation.loop_history_id = self._env.history_id
             return continue_with(work, context.owner)
 
-        return await self._storage.write(store)
+        return await self._storage.write(store, name="advance.open_session")

@@ -8,8 +8,9 @@ from datetime import datetime
 from handrail_rpc.errors import NotFound
 from loop_service.application.accept import Accepted, Acceptor, CallInfo, claim_if, find_replay
 from loop_service.application.environment import Environment
-from loop_service.application.ports import Feed, Transaction, UnitOfWork
+from loop_service.application.ports import Feed
 from loop_service.application.stopping import request_stop
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.application.work import Work
 from loop_service.domain.conversation import AcceptedRequest
 from loop_service.domain.errors import WrongState
@@ -39,8 +40,10 @@ class CancelInteraction:
 
         Raises NotFound, RequestIdReused, and WrongState for an interaction that ended in another way before.
         """
-        accepted = await self._acceptor.accept(lambda tx, now, owner: self._accept(tx, now, owner, request, call))
-        await self._until_terminal(accepted)
+        accepted = await self._acceptor.accept(
+            lambda tx, now, owner: self._accept(tx, now, owner, request, call), name="cancel_interaction.accept"
+        )
+        await until_terminal(self._storage, self._feed, self._env, accepted)
         return accepted.interaction_id
 
     def _accept(self, tx: Transaction, now: datetime, owner: str, request: Cancellation, call: CallInfo) -> Accepted:
@@ -86,14 +89,16 @@ class CancelInteraction:
         work.save()
         return Accepted(accepted, step)
 
-    async def _until_terminal(self, accepted: AcceptedRequest) -> None:
-        subscription = self._feed.subscribe(accepted.conversation_id)
-        try:
-            while True:
-                interaction = await self._storage.read(lambda tx: tx.interactions.find(accepted.interaction_id))
-                if interaction is None or interaction.is_terminal:
-                    return
-                subscription.take()
-                await subscription.wait(self._env.timings.watch_poll_seconds)
-        finally:
-            subscription.close()
+
+async def until_terminal(storage: UnitOfWork, feed: Feed, env: Environment, accepted: AcceptedRequest) -> None:
+    """Return once the interaction of an accepted request has ended; that may take long where the Adapter is away."""
+    subscription = feed.subscribe(accepted.conversation_id)
+    try:
+        while True:
+            interaction = await storage.read(lambda tx: tx.interactions.find(accepted.interaction_id))
+            if interaction is None or interaction.is_terminal:
+                return
+            subscription.take()
+            await subscription.wait(env.timings.watch_poll_seconds)
+    finally:
+        subscription.close()

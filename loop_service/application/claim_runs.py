@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from loop_service.application.environment import Environment
-from loop_service.application.ports import RunContext, Transaction, UnitOfWork
+from loop_service.application.ports import RunContext
 from loop_service.application.steps import Step, claim
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.application.work import Work
 from loop_service.domain.errors import LeaseLost
 from loop_service.domain.run import RunState
@@ -23,7 +24,7 @@ class ClaimRuns:
 
     async def void_leases(self) -> int:
         """At start, where this process alone has the database: leases of earlier owners count no more."""
-        return await self._storage.write(lambda tx: tx.interactions.void_leases())
+        return await self._storage.write(lambda tx: tx.interactions.void_leases(), name="claim_runs.void_leases")
 
     async def claim(self, owner: str, limit: int) -> list[Step]:
         """Claim up to `limit` runs for `owner`, oldest first."""
@@ -42,12 +43,14 @@ class ClaimRuns:
                 claimed.append(step)
             return claimed
 
-        return await self._storage.write(take)
+        return await self._storage.write(take, name="claim_runs.claim")
 
     async def renew(self, owner: str, interaction_ids: Sequence[str]) -> list[str]:
         """Extend the leases; returns the interactions that are still ours."""
         until = self._env.clock.now() + self._env.timings.lease
-        return await self._storage.write(lambda tx: tx.interactions.renew(owner, interaction_ids, until))
+        return await self._storage.write(
+            lambda tx: tx.interactions.renew(owner, interaction_ids, until), name="claim_runs.renew"
+        )
 
     async def put_back(self, context: RunContext, delay: timedelta) -> None:
         """Queue a run again after an internal error of this process, not before `delay`."""
@@ -67,4 +70,4 @@ class ClaimRuns:
             run.not_before = now + delay
             Work(tx, self._env, conversation, interaction, run, now).save()
 
-        await self._storage.write(release)
+        await self._storage.write(release, name="claim_runs.put_back")

@@ -10,8 +10,9 @@ from loop_service.application.act_on import fail, stop_at_limit
 from loop_service.application.environment import Environment
 from loop_service.application.lifecycle import wait_to_settle
 from loop_service.application.outcomes import record_lost
-from loop_service.application.ports import RunContext, Transaction
+from loop_service.application.ports import RunContext
 from loop_service.application.steps import Step, claim, next_step
+from loop_service.application.store_ports import Transaction
 from loop_service.application.work import Work
 from loop_service.domain.budget import LimitReached, check_progress
 from loop_service.domain.decision import Outcome
@@ -73,30 +74,34 @@ def spend(work: Work, stage: Stage, seconds: float) -> None:
 def end_out_of_time(
     tx: Transaction, env: Environment, context: RunContext, seconds: float, away: bool, source_code: str
 ) -> Step | None:
-    """The active time is used up: adapter_unavailable where the Adapter is away, else deadline_exceeded.
+    """The active time is used up: adapter_unavailable where the Adapter is away, storage_unavailable where it can store
+    nothing, else deadline_exceeded.
 
     Never an ending while a dispatched change lacks its outcome: then the stop is recorded and carried out first.
     """
     work = load(tx, env, context)
     spend(work, Stage.ADAPTER if away else Stage.DEADLINE, seconds)
     calls = tx.steps.calls_of(context.interaction_id)
+    unavailable = "storage_unavailable" if source_code == "STORAGE_UNAVAILABLE" else "adapter_unavailable"
     if away and not any(call.holds_back_an_ending for call in calls):
         for call in calls:
             record_lost(work, call, Outcome.UNKNOWN)
-        fail(work, "adapter_unavailable", source_code=source_code)
+        fail(work, unavailable, source_code=source_code)
     else:
-        code = "adapter_unavailable" if away else "deadline_exceeded"
+        code = unavailable if away else "deadline_exceeded"
         stop_at_limit(work, LimitReached(code, f"{env.budget.active_time.total_seconds():g}"))
     return continue_with(work, context.owner)
 
 
 def end_diverged(tx: Transaction, env: Environment, context: RunContext, source_code: str) -> Step | None:
-    """A contradiction ends the interaction with every dispatched call unknown, for a person to settle."""
+    """diverged_ends: a contradiction ends the interaction, every dispatched call is unknown, for a person to settle."""
     work = load(tx, env, context)
     open_calls = [c for c in tx.steps.calls_of(context.interaction_id) if c.outcome is None]
     for call in open_calls:
-        record_lost(work, call, Outcome.UNKNOWN)
-    fail(work, "session_diverged", unknown=bool(open_calls), source_code=source_code)
+        record_lost(work, call, Outcome.UNKNOWN if call.dispatch_number else Outcome.BLOCKED)
+    unknown = any(call.outcome is Outcome.UNKNOWN for call in open_calls)
+    work.conversation.note_divergence()
+    fail(work, "session_diverged", unknown=unknown, source_code=source_code)
     return continue_with(work, context.owner)
 
 

@@ -17,6 +17,8 @@ class Timings:
     first_backoff_seconds: float = 0.05
     most_backoff_seconds: float = 2.0
     stop_patience_seconds: float = 10.0
+    read_patience_seconds: float = 1.0
+    judge_seconds: float = 10.0
     settle_first_seconds: float = 2.0
     settle_most_seconds: float = 300.0
     expiry_recheck: timedelta = timedelta(seconds=5)
@@ -33,3 +35,9 @@ class Environment:
     budget: Budget
     domains: tuple[str, ...]
     timings: Timings = field(default_factory=Timings)
+    judges_replies: bool = False
+    """A workflow model is there to judge replies that no rule could classify (C7)."""
+    queued_runs: int = 1000
+    """Runs that may stand in the queue of this process before new ones are refused."""
+    history_id: str = ""
+    """Of this database's history; renewed when it is restored from a backup (soundness.md 'Restored databases')."""

@@ -17,8 +17,9 @@ from loop_service.application.adapter_calls import AdapterCalls
 from loop_service.application.endings import continue_with, load, spend
 from loop_service.application.environment import Environment
 from loop_service.application.outcomes import record_outcome
-from loop_service.application.ports import Adapter, RunContext, Transaction, UnitOfWork
+from loop_service.application.ports import Adapter, Executed, RunContext
 from loop_service.application.steps import Execute, Step
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.application.work import Work
 from loop_service.domain.decision import CallRecord, Outcome, ToolOutcome
 from loop_service.domain.errors import LeaseLost
@@ -48,25 +49,32 @@ class ExecuteCalls:
 
     async def _execute_one(self, step: Execute, call: CallRecord) -> Step | None:
         started = self._env.clock.monotonic()
-        raw = await self.until_outcome(step.context, call, step.context.seconds_left)
-        outcome = self._env.codec.decode_outcome(raw)
+        executed = await self.until_outcome(step.context, call, step.context.seconds_left)
+        outcome = self._env.codec.decode_outcome(executed.outcome)
         seconds = self._env.clock.monotonic() - started
-        return await self._storage.write(lambda tx: self._store(tx, step, call, outcome, seconds))
+        return await self._storage.write(
+            lambda tx: self._store(tx, step, call, outcome, executed.session_revision, seconds),
+            name="execute_calls.outcome",
+        )
 
-    async def until_outcome(self, context: RunContext, call: CallRecord, seconds_left: float) -> bytes:
+    async def until_outcome(self, context: RunContext, call: CallRecord, seconds_left: float) -> Executed:
         """Send the call until its outcome comes; it is attached to where it still runs. Raises as AdapterCalls does."""
         progress = _Progress(self._storage, self._env, context, call)
-        sent = 0
 
-        async def attempt(epoch: int) -> bytes:
-            nonlocal call, sent
-            if sent:
-                call = await self._storage.write(lambda tx: self._dispatch_again(tx, context, call))
-            sent += 1
-            return await self._adapter.execute(context, epoch, call, progress.note)
+        async def dispatch_again() -> None:
+            nonlocal call
+            call = await self._storage.write(
+                lambda tx: self._dispatch_again(tx, context, call), name="execute_calls.dispatch_again"
+            )
 
         try:
-            return await self._calls.persist(context, attempt, seconds_left, faults_are_final=False)
+            return await self._calls.persist(
+                context,
+                lambda epoch: self._adapter.execute(context, epoch, call, progress.note),
+                seconds_left,
+                faults_are_final=False,
+                before_retry=dispatch_again,
+            )
         finally:
             await progress.close()
 
@@ -77,9 +85,16 @@ class ExecuteCalls:
         return raised
 
     def _store(
-        self, tx: Transaction, step: Execute, call: CallRecord, outcome: ToolOutcome, seconds: float
+        self,
+        tx: Transaction,
+        step: Execute,
+        call: CallRecord,
+        outcome: ToolOutcome,
+        session_revision: int,
+        seconds: float,
     ) -> Step | None:
         work = load(tx, self._env, step.context)
+        work.note_revision(session_revision)
         calls = tx.steps.calls_of(work.interaction.interaction_id)
         stored = next((c for c in calls if c.tool_call_id == call.tool_call_id), None)
         if stored is None:
@@ -132,7 +147,9 @@ class _Progress:
         while self._newest is not None:
             await self._env.clock.sleep(self._env.timings.progress_seconds)
             (percent, message), self._newest = self._newest, None
-            await self._storage.write(partial(self._store, percent=percent, message=message))
+            await self._storage.write(
+                partial(self._store, percent=percent, message=message), name="execute_calls.progress"
+            )
 
     def _store(self, tx: Transaction, percent: int, message: str) -> None:
         work = load(tx, self._env, self._context)

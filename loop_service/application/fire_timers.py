@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from loop_service.application.environment import Environment
-from loop_service.application.lifecycle import resume, start_run
-from loop_service.application.ports import Timer, Transaction, UnitOfWork
+from loop_service.application.lifecycle import is_checking_expiry, resume, start_run
+from loop_service.application.store_ports import Timer, Transaction, UnitOfWork
 from loop_service.application.work import Work
 from loop_service.domain.interaction import InteractionState
 from loop_service.domain.observation import ApprovalResolution, WakeUp
@@ -36,7 +36,7 @@ class FireTimers:
         failed: Exception | None = None
         for timer in due:
             try:
-                await self._storage.write(partial(self._fire, timer=timer, now=now))
+                await self._storage.write(partial(self._fire, timer=timer, now=now), name="fire_timers.fire")
             except Exception as error:  # noqa: BLE001 - raised below, once the other timers are handled
                 failed = failed or error
         if failed is not None:
@@ -70,12 +70,14 @@ class FireTimers:
                 approval = tx.approvals.find(timer.subject)
                 if approval is None:
                     return
+                asked = is_checking_expiry(work)
                 start_run(work, request_id=request_id, approval_id=approval.approval_id)
                 resume(work)
-                work.observe(
-                    ApprovalResolution(approval.approval_id, approval.digest, None, expired=True),
-                    kind="approval_expired",
-                )
+                if not asked:
+                    work.observe(
+                        ApprovalResolution(approval.approval_id, approval.digest, None, expired=True),
+                        kind="approval_expired",
+                    )
             case _:
                 return
         work.save()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from loop_service.application.environment import Environment
-from loop_service.application.ports import Timer, Transaction
+from loop_service.application.store_ports import Timer, Transaction
 from loop_service.application.work import Work
 from loop_service.domain.approval import ApprovalStatus
 from loop_service.domain.audit import SYSTEM, AuditKind
 from loop_service.domain.clarification import ClarificationStatus
-from loop_service.domain.conversation import Conversation, Message
+from loop_service.domain.conversation import Conversation, Divergence, Message
+from loop_service.domain.deletion import Deletion
 from loop_service.domain.events import (
     NAMES,
     ApprovalResolved,
@@ -20,8 +21,8 @@ from loop_service.domain.events import (
     Waiting,
 )
 from loop_service.domain.failures import TEXTS
-from loop_service.domain.interaction import Interaction, InteractionState, Requester
-from loop_service.domain.observation import UserMessage
+from loop_service.domain.interaction import Interaction, InteractionState, Requester, Stop, StopKind
+from loop_service.domain.observation import Retry, UserMessage
 from loop_service.domain.run import Run, RunState
 from loop_service.domain.transitions import BEGIN, RESUME, SUPERSEDE, WAIT, Transition
 
@@ -69,6 +70,15 @@ def begin_with_message(
     return work
 
 
+def begin_retry(work: Work, successor: Interaction, tool_call_id: str, *, request_id: str, traceparent: str) -> None:
+    """Open `successor`, made by `new_interaction`, with a run that takes up the plan of the ended interaction."""
+    ended = work.interaction
+    work.use_interaction(successor)
+    start_run(work, request_id=request_id, traceparent=traceparent, message_id=successor.root_message_id)
+    work.move(BEGIN)
+    work.observe(Retry(ended.interaction_id, tool_call_id), kind="retry")
+
+
 def consume_root(work: Work, message: Message) -> None:
     message.interaction_id = work.interaction.interaction_id
     message.run_id = work.run.run_id
@@ -100,7 +110,16 @@ def start_run(
         run.link_traceparent = waited.traceparent if waited is not None else ""
     interaction.active_run_id = run.run_id
     work.use_run(run)
-    work.emit(RunStarted(message_id, approval_id, run.resumed_run_id))
+    work.emit(RunStarted(message_id, approval_id, run.resumed_run_id, work.env.history_id))
+
+
+def is_checking_expiry(work: Work) -> bool:
+    """Whether the Adapter was asked if the open approval has expired, and has not answered (adapter_clock)."""
+    interaction = work.interaction
+    if not interaction.approval_id or interaction.observation_number <= interaction.decision_number:
+        return False
+    asked = work.tx.steps.find_observation(interaction.interaction_id, interaction.observation_number)
+    return asked is not None and asked.kind == "approval_expired"
 
 
 def resume(work: Work) -> None:
@@ -128,6 +147,7 @@ def finish(work: Work, transition: Transition, ending: Payload, *, code: str = "
     """
     interaction = work.interaction
     close_open_parts(work)
+    _withdraw_approved(work)
     work.move(transition)
     run = work.run
     run.note_code(code)
@@ -140,6 +160,8 @@ def finish(work: Work, transition: Transition, ending: Payload, *, code: str = "
         work.conversation.unclosed_interaction_id = interaction.supersedes
     elif not told:
         work.conversation.unclosed_interaction_id = interaction.interaction_id
+    if work.conversation.divergence is Divergence.REOPENING:
+        work.conversation.reopen(work.env.history_id)
     _open_successor(work)
 
 
@@ -155,6 +177,10 @@ def _open_successor(work: Work) -> None:
     work.move(BEGIN)
     consume_root(work, first)
     work.tx.messages.assign(first.message_id, interaction.interaction_id, work.run.run_id)
+    if work.conversation.deletion is not Deletion.NONE:
+        # Nothing new begins in what is being deleted: the message was accepted before, and is answered by the stop.
+        reason = TEXTS["reason_deleted"].of(first.locale)
+        interaction.stop = Stop(StopKind.CANCEL, "", reason, work.conversation.deleted_by)
     _move_inbox(work, old, queued[1:])
 
 
@@ -190,6 +216,9 @@ def close_open_parts(work: Work) -> None:
     if interaction.approval_id or interaction.wait_until is not None or interaction.settle_attempts:
         work.tx.timers.clear(interaction.interaction_id)
     close_approval(work, ApprovalStatus.WITHDRAWN)
+    if interaction.kept_signals:
+        work.tx.signals.clear(interaction.interaction_id)
+        interaction.kept_signals = 0
     interaction.wait_until = None
     interaction.wait_signal = ""
 
@@ -218,6 +247,15 @@ def close_approval(work: Work, status: ApprovalStatus, *, by: str = "", digest: 
     )
 
 
+def _withdraw_approved(work: Work) -> None:
+    """No execution comes of an approved approval any more, unless a call under it is unknown: a person settles that."""
+    approval = work.tx.approvals.find(work.interaction.approved_id) if work.interaction.approved_id else None
+    work.interaction.approved_id = ""
+    if approval is not None and approval.status is ApprovalStatus.APPROVED and not approval.tool_call_id:
+        approval.conclude(ApprovalStatus.WITHDRAWN)
+        work.tx.approvals.put(approval)
+
+
 def supersede(work: Work, message: Message) -> None:
     """The message is an independent request: end the interaction and move the same run on to its successor.
 
@@ -226,6 +264,7 @@ def supersede(work: Work, message: Message) -> None:
     old = work.interaction
     steps = work.confirmed_steps()
     close_open_parts(work)
+    _withdraw_approved(work)
     queued = work.tx.steps.inbox(old.interaction_id)
     interaction = new_interaction(work.env, work.conversation, message, requester_of(old, message), work.now)
     interaction.supersedes = old.interaction_id

@@ -1,27 +1,18 @@
-"""What the use cases need from outside, as protocols; bootstrap hands in storage, clients and the clock.
-
-A unit of work is a synchronous function of a `Transaction`, so nothing can be awaited inside it.
-"""
+"""What the use cases need from outside besides their storage (store_ports), as protocols; bootstrap hands it in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from loop_service.domain.approval import Approval
-from loop_service.domain.audit import AuditEntry, AuditRow
-from loop_service.domain.clarification import Clarification
-from loop_service.domain.conversation import AcceptedRequest, Conversation, Message, RequestScope
-from loop_service.domain.decision import CallRecord, Decision, ToolOutcome
-from loop_service.domain.events import NewEvent, StoredEvent
+from loop_service.domain.conversation import Message
+from loop_service.domain.decision import CallRecord, Decision, ReplyVerdict, ToolOutcome
+from loop_service.domain.events import StoredEvent
 from loop_service.domain.failures import Failure
-from loop_service.domain.interaction import Interaction, Requester
+from loop_service.domain.interaction import Requester
 from loop_service.domain.observation import Observation, StoredObservation
-from loop_service.domain.run import Run
-
-T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -39,192 +30,6 @@ class Ids(Protocol):
         """A fresh opaque id, `<prefix>_…`."""
 
 
-class ConversationStore(Protocol):
-    def insert(self, conversation: Conversation) -> None: ...
-    def find(self, conversation_id: str) -> Conversation | None:
-        """The row, locked for this unit of work where the database needs it."""
-
-    def save(self, conversation: Conversation) -> None: ...
-    def page(
-        self, tenant: str, principal: str, before: tuple[datetime, str] | None, limit: int
-    ) -> list[Conversation]: ...
-
-
-class MessageStore(Protocol):
-    def insert(self, message: Message) -> None: ...
-    def find(self, message_id: str) -> Message | None: ...
-    def assign(self, message_id: str, interaction_id: str, run_id: str) -> None:
-        """Note the interaction and the run that consume a message."""
-
-    def page(self, conversation_id: str, after: int, limit: int) -> list[Message]: ...
-    def recent(self, conversation_id: str, limit: int) -> list[Message]:
-        """The newest messages, oldest first."""
-
-
-class RequestStore(Protocol):
-    def find(self, scope: RequestScope) -> AcceptedRequest | None: ...
-    def insert(self, request: AcceptedRequest, now: datetime) -> None: ...
-
-
-class InteractionStore(Protocol):
-    def find(self, interaction_id: str) -> Interaction | None: ...
-    def put(self, interaction: Interaction) -> None: ...
-    def renew(self, owner: str, interaction_ids: Sequence[str], until: datetime) -> list[str]:
-        """Extend leases that `owner` still holds; returns the ids of those. Never resurrects a lost one."""
-
-    def adopt_fence(self, interaction_id: str, owner: str, epoch: int, higher: int) -> bool:
-        """Compare-and-set of the own lease's epoch (adopt_fence); False: the lease is not ours any more."""
-
-    def void_leases(self) -> int:
-        """Take away every lease: only where this process alone has the database. Running runs queue again."""
-
-
-class RunStore(Protocol):
-    def find(self, run_id: str) -> Run | None: ...
-    def put(self, run: Run) -> None: ...
-    def claimable(self, now: datetime, limit: int) -> list[Run]:
-        """Queued runs that are due, and running ones whose lease lapsed, oldest first."""
-
-
-class StepStore(Protocol):
-    """Observations, decisions, tool calls and the inbox of an interaction."""
-
-    def put_observation(self, observation: StoredObservation, run_id: str) -> None: ...
-    def find_observation(self, interaction_id: str, number: int) -> StoredObservation | None: ...
-    def put_decision(self, interaction_id: str, decision: Decision, run_id: str, now: datetime) -> None: ...
-    def find_decision(self, interaction_id: str, number: int) -> bytes | None: ...
-    def put_call(self, call: CallRecord) -> None: ...
-    def calls_of(self, interaction_id: str) -> list[CallRecord]:
-        """Every call of the interaction in the order of its decisions."""
-
-    def push_inbox(self, interaction_id: str, message_id: str, position: int) -> None: ...
-    def inbox(self, interaction_id: str) -> list[str]:
-        """Ids of the messages that wait to be consumed, oldest first."""
-
-    def remove_from_inbox(self, interaction_id: str, message_id: str) -> None: ...
-
-
-class ClarificationStore(Protocol):
-    def find(self, clarification_id: str) -> Clarification | None: ...
-    def put(self, clarification: Clarification) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """A verdict that was recorded with the run it led to."""
-
-    approval_id: str
-    verdict: str
-    digest: str
-    run_id: str
-    resolved_by: str
-
-
-class ApprovalStore(Protocol):
-    def find(self, approval_id: str) -> Approval | None: ...
-    def put(self, approval: Approval) -> None: ...
-    def newest_of(self, interaction_id: str) -> Approval | None: ...
-    def earlier_digests(self, approval_id: str) -> tuple[str, ...]:
-        """Digests of the approvals whose chain of `superseded_by` leads to this one."""
-
-    def find_resolution(self, approval_id: str, verdict: str, digest: str) -> Resolution | None: ...
-    def insert_resolution(self, resolution: Resolution, now: datetime) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PendingRow:
-    """One open question or approval; exactly one of the two is set."""
-
-    conversation_id: str
-    interaction_id: str
-    create_time: datetime
-    item_id: str
-    clarification: Clarification | None
-    approval: Approval | None
-
-
-class PendingStore(Protocol):
-    def page(
-        self,
-        *,
-        kinds: frozenset[str],
-        tenant: str,
-        principal: str,
-        roles: frozenset[str],
-        conversation_id: str,
-        after: tuple[datetime, str] | None,
-        limit: int,
-    ) -> list[PendingRow]:
-        """What the caller may answer, oldest first: the own, and approvals of the tenant that a role admits."""
-
-
-class JournalStore(Protocol):
-    """Events and audit rows, numbered under the conversation's row."""
-
-    def append(
-        self,
-        conversation: Conversation,
-        events: Sequence[NewEvent],
-        audit: Sequence[AuditEntry],
-        now: datetime,
-    ) -> None: ...
-    def events(self, conversation_id: str, after: int, limit: int) -> list[StoredEvent]: ...
-    def audit_page(self, conversation_id: str, interaction_id: str, after: int, limit: int) -> list[AuditRow]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """A due time of an interaction; one for each kind: approval_expiry, wait, wait_limit, settle."""
-
-    interaction_id: str
-    kind: str
-    due_time: datetime
-    subject: str = ""
-
-
-class TimerStore(Protocol):
-    def put(self, timer: Timer) -> None: ...
-    def due(self, now: datetime, limit: int) -> list[Timer]: ...
-    def next_due(self) -> datetime | None: ...
-    def remove(self, interaction_id: str, kind: str) -> None: ...
-    def clear(self, interaction_id: str) -> None: ...
-
-
-class Transaction(Protocol):
-    """The stores of one unit of work: all or nothing."""
-
-    @property
-    def conversations(self) -> ConversationStore: ...
-    @property
-    def messages(self) -> MessageStore: ...
-    @property
-    def requests(self) -> RequestStore: ...
-    @property
-    def interactions(self) -> InteractionStore: ...
-    @property
-    def runs(self) -> RunStore: ...
-    @property
-    def steps(self) -> StepStore: ...
-    @property
-    def clarifications(self) -> ClarificationStore: ...
-    @property
-    def approvals(self) -> ApprovalStore: ...
-    @property
-    def pending(self) -> PendingStore: ...
-    @property
-    def journal(self) -> JournalStore: ...
-    @property
-    def timers(self) -> TimerStore: ...
-
-
-class UnitOfWork(Protocol):
-    async def write(self, unit: Callable[[Transaction], T]) -> T:
-        """Run `unit` all or nothing; durable when it returns, and carried through if the caller is canceled."""
-
-    async def read(self, query: Callable[[Transaction], T]) -> T:
-        """Run `query` on a consistent snapshot."""
-
-
 class Codec(Protocol):
     """Domain values to opaque bytes and back; implemented by convert.codec."""
 
@@ -234,6 +39,10 @@ class Codec(Protocol):
     def decode_outcome(self, data: bytes) -> ToolOutcome: ...
     def confirmed_step(self, call: CallRecord, outcome: ToolOutcome) -> bytes: ...
     def encode_failure(self, failure: Failure) -> bytes: ...
+    def decode_failure(self, data: bytes) -> Failure: ...
+    def event_time(self, event: bytes) -> datetime:
+        """When a stored event happened; `event` are the bytes of its message."""
+
     def complete_failure(self, data: bytes, request_id: str, confirmed_steps: tuple[bytes, ...]) -> bytes:
         """The Adapter's failure as it came, with request id and confirmed steps added where it left them out."""
 
@@ -259,6 +68,7 @@ class RunContext:
     generations_left: int
     attempt: int
     """How often the run was claimed: an earlier claim of this very process is fenced by it too."""
+    known_session_revision: int = 0
     span_traceparent: str = ""
     """Of the run's own span; stored with the run, so that the one which resumes it can be linked."""
 
@@ -267,6 +77,7 @@ class RunContext:
 class Session:
     domain_session_id: str
     history_id: str
+    session_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +97,15 @@ class Decided:
     generations: int
     prompt_tokens: int
     output_tokens: int
+    session_revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """`outcome` are bytes of ToolOutcome."""
+
+    outcome: bytes
+    session_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +116,14 @@ class BegunCall:
     tool: str
     running: bool
     outcome: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The Adapter's word on an interaction that it fenced: every call in its ledger."""
+
+    calls: tuple[BegunCall, ...]
+    session_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,10 +142,72 @@ class Adapter(Protocol):
     async def decide(self, context: RunContext, epoch: int, asked: DecideInput) -> Decided: ...
     async def execute(
         self, context: RunContext, epoch: int, call: CallRecord, on_progress: Callable[[int, str], None]
-    ) -> bytes:
-        """Bytes of the ToolOutcome."""
+    ) -> Executed: ...
+    async def cancel(self, context: RunContext, epoch: int) -> Closed: ...
 
-    async def cancel(self, context: RunContext, epoch: int) -> tuple[BegunCall, ...]: ...
+
+@dataclass(frozen=True, slots=True)
+class SettleCall:
+    """A person's verdict on a call, as it is told to the Adapter."""
+
+    request_id: str
+    domain: str
+    domain_session_id: str
+    interaction_id: str
+    tool_call_id: str
+    history_id: str
+    happened: bool
+    settled_by: str
+    comment: str
+    locale: str
+
+
+class Settler(Protocol):
+    """The Domain Adapter, as settle_execution sees it."""
+
+    async def settle(self, call: SettleCall) -> bytes:
+        """Bytes of the ToolOutcome as it is from now on. Raises handrail_rpc.errors categories."""
+
+
+class SessionEraser(Protocol):
+    """The Domain Adapter, as delete_conversation sees it."""
+
+    async def delete_session(self, domain: str, conversation_id: str, request_id: str) -> bool:
+        """False: there was nothing to erase. Raises handrail_rpc.errors categories; Unavailable where it is away."""
+
+
+class Histories(Protocol):
+    """Where the current history of a domain's Adapter is learnt."""
+
+    async def history_id(self, domain: str, timeout_seconds: float) -> str:
+        """ "" where the Adapter tells none. Raises handrail_rpc.errors categories; Unavailable where it is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnclearReply:
+    """A text that no rule could classify, with what it may reply to: `asked` is the question, "" where none is open."""
+
+    text: str
+    asked: str
+    options: tuple[str, ...]
+    locale: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedReply:
+    """A model's verdict, and what it cost."""
+
+    verdict: ReplyVerdict
+    generations: int = 0
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+
+
+class ReplyModel(Protocol):
+    """The workflow model as far as replies go (C7, A4): it reads one text and picks one of five words."""
+
+    async def judge(self, reply: UnclearReply) -> JudgedReply:
+        """What the text is. Whatever it raises counts as unclear."""
 
 
 class Subscription(Protocol):

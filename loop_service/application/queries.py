@@ -7,17 +7,12 @@ from datetime import datetime
 
 from handrail_rpc.context import Caller
 from handrail_rpc.errors import HandrailError, NotFound
-from loop_service.application.accept import visible_conversation
+from loop_service.application.accept import visible_approval, visible_conversation
 from loop_service.application.environment import Environment
-from loop_service.application.ports import (
-    Adapter,
-    DomainDescription,
-    PendingRow,
-    Transaction,
-    UnitOfWork,
-)
+from loop_service.application.ports import Adapter, DomainDescription
+from loop_service.application.store_ports import PendingFilter, PendingRow, Transaction, UnitOfWork
 from loop_service.application.views import InteractionView
-from loop_service.domain.audit import AuditRow
+from loop_service.domain.approval import Approval, ApprovalStatus
 from loop_service.domain.conversation import Conversation, Message
 from loop_service.domain.interaction import Interaction
 from loop_service.domain.run import Run
@@ -47,10 +42,7 @@ class Queries:
 
     async def interaction(self, interaction_id: str, caller: Caller) -> InteractionView:
         def read(tx: Transaction) -> InteractionView:
-            found = _visible_interaction(tx, interaction_id, caller)
-            question = tx.clarifications.find(found.clarification_id) if found.clarification_id else None
-            approval = tx.approvals.find(found.approval_id) if found.approval_id else None
-            return InteractionView(found, question, approval)
+            return read_interaction(tx, _visible_interaction(tx, interaction_id, caller))
 
         return await self._storage.read(read)
 
@@ -65,36 +57,19 @@ class Queries:
         return await self._storage.read(read)
 
     async def pending(
-        self,
-        caller: Caller,
-        kinds: frozenset[str],
-        conversation_id: str,
-        after: tuple[datetime, str] | None,
-        limit: int,
+        self, wanted: PendingFilter, caller: Caller, after: tuple[datetime, str] | None, limit: int
     ) -> list[PendingRow]:
-        return await self._storage.read(
-            lambda tx: tx.pending.page(
-                kinds=kinds,
-                tenant=caller.tenant,
-                principal=caller.principal,
-                roles=caller.roles,
-                conversation_id=conversation_id,
-                after=after,
-                limit=limit,
-            )
-        )
+        return await self._storage.read(lambda tx: tx.pending.page(wanted, caller, after, limit))
 
-    async def audit(
-        self, conversation_id: str, interaction_id: str, caller: Caller, after: int, limit: int
-    ) -> list[AuditRow]:
-        """Of a conversation, or of one interaction where that is named."""
+    async def approval(self, approval_id: str, caller: Caller) -> Approval:
+        """With the call under it, also while that is under way. Raises NotFound for whoever may not see it."""
 
-        def read(tx: Transaction) -> list[AuditRow]:
-            subject = conversation_id
-            if interaction_id:
-                subject = _visible_interaction(tx, interaction_id, caller).conversation_id
-            visible_conversation(tx, subject, caller)
-            return tx.journal.audit_page(subject, interaction_id, after, limit)
+        def read(tx: Transaction) -> Approval:
+            found, _ = visible_approval(tx, approval_id, caller)
+            if found.status is ApprovalStatus.APPROVED and not found.tool_call_id:
+                calls = tx.steps.calls_of(found.interaction_id)
+                found.tool_call_id = next((c.tool_call_id for c in calls if c.approval_id == approval_id), "")
+            return found
 
         return await self._storage.read(read)
 
@@ -115,6 +90,13 @@ class ListDomains:
         except HandrailError:
             return DomainDescription(domain, b"")
         return DomainDescription(domain, data)
+
+
+def read_interaction(tx: Transaction, found: Interaction) -> InteractionView:
+    """An interaction with what it waits for."""
+    question = tx.clarifications.find(found.clarification_id) if found.clarification_id else None
+    approval = tx.approvals.find(found.approval_id) if found.approval_id else None
+    return InteractionView(found, question, approval)
 
 
 def _visible_interaction(tx: Transaction, interaction_id: str, caller: Caller) -> Interaction:

@@ -9,17 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from handrail_rpc.context import Caller
-from handrail_rpc.errors import NotFound, PermissionDenied
-from loop_service.application.accept import Accepted, Acceptor, CallInfo, claim_if, find_replay, first_sequence
+from handrail_rpc.errors import NotFound, Unavailable
+from loop_service.application.accept import (
+    Accepted,
+    Acceptor,
+    CallInfo,
+    admit,
+    claim_if,
+    find_replay,
+    first_sequence,
+    visible_approval,
+)
 from loop_service.application.environment import Environment
-from loop_service.application.lifecycle import close_approval, resume, start_run
-from loop_service.application.ports import Resolution, Transaction
+from loop_service.application.lifecycle import close_approval, is_checking_expiry, resume, start_run
 from loop_service.application.stopping import request_stop
+from loop_service.application.store_ports import Resolution, Transaction
 from loop_service.application.work import Work
 from loop_service.domain.approval import (
     STATUS_OF,
-    VERDICT_STATUSES,
     Approval,
     ApprovalStatus,
     DigestMatch,
@@ -27,13 +34,14 @@ from loop_service.domain.approval import (
     closed_error,
     match_digest,
 )
-from loop_service.domain.conversation import AcceptedRequest, RequestScope
+from loop_service.domain.conversation import AcceptedRequest, Conversation, RequestScope
 from loop_service.domain.decision import PolicyBlock
 from loop_service.domain.errors import WrongState
 from loop_service.domain.events import NAMES, RunStarted
 from loop_service.domain.failures import CATALOGUE, TEXTS
 from loop_service.domain.interaction import InteractionState, StopKind
 from loop_service.domain.observation import ApprovalResolution
+from loop_service.domain.permission import check_may_approve
 from loop_service.domain.run import Run, RunState
 
 METHOD = "ResolveApproval"
@@ -57,20 +65,20 @@ class ResolveApproval:
     async def execute(self, request: ApprovalVerdict, call: CallInfo) -> AcceptedRequest:
         """Returns what the verdict made, or what the same verdict made before; its run is to be streamed.
 
-        Raises NotFound, PermissionDenied, RequestIdReused, and WrongState for a closed approval, an unknown digest
-        or a busy interaction; then nothing changes.
+        Raises NotFound, PermissionDenied, RequestIdReused, WrongState for a closed approval, an unknown digest or a
+        busy interaction, and Unavailable while nobody can tell whether it has expired; then nothing changes.
         """
-        return await self._acceptor.accept(lambda tx, now, owner: self._accept(tx, now, owner, request, call))
+        return await self._acceptor.accept(
+            lambda tx, now, owner: self._accept(tx, now, owner, request, call), name="resolve_approval.accept"
+        )
 
     def _accept(self, tx: Transaction, now: datetime, owner: str, request: ApprovalVerdict, call: CallInfo) -> Accepted:
-        approval = tx.approvals.find(request.approval_id)
-        if approval is None or not may_see(approval, call.caller):
-            raise NotFound.of("approval", request.approval_id)
+        approval, conversation = visible_approval(tx, request.approval_id, call.caller)
         scope = call.scope(METHOD, request.request_id)
         known = find_replay(tx, scope, request.body_sha256)
         if known is not None:
             return Accepted(known)
-        check_may_resolve(approval, call.caller)
+        check_may_approve(approval.gate, call.caller, approval.approval_id)
         match = match_digest(approval, request.snapshot_digest, tx.approvals.earlier_digests(approval.approval_id))
         if match is DigestMatch.NEVER_ISSUED:
             raise WrongState(
@@ -83,19 +91,25 @@ class ResolveApproval:
         recorded = tx.approvals.find_resolution(approval.approval_id, request.verdict.value, request.snapshot_digest)
         if recorded is not None:
             return Accepted(self._record(tx, now, scope, request, approval, recorded.run_id))
-        work = self._open_work(tx, now, approval, call)
+        work = self._open_work(tx, now, approval, conversation)
         if match is DigestMatch.SUPERSEDED:
             return self._answer_stale(work, scope, request, approval, call)
         if approval.status is not ApprovalStatus.OPEN:
             raise closed_error(approval)
+        if is_checking_expiry(work) and (work.interaction.is_busy or request.verdict is not Verdict.REJECT):
+            raise Unavailable(
+                f"whether approval {approval.approval_id} has expired is being asked of the domain service, which has "
+                "not answered yet; nothing was changed",
+                reason="APPROVAL_BEING_CHECKED",
+                retry_after=self._env.timings.expiry_recheck,
+            )
         if work.interaction.is_busy or work.interaction.state is not InteractionState.AWAITING_APPROVAL:
             raise _not_now(approval, work)
         return self._resolve(work, scope, request, approval, call, owner)
 
-    def _open_work(self, tx: Transaction, now: datetime, approval: Approval, call: CallInfo) -> Work:
-        conversation = tx.conversations.find(approval.conversation_id)
+    def _open_work(self, tx: Transaction, now: datetime, approval: Approval, conversation: Conversation) -> Work:
         interaction = tx.interactions.find(approval.interaction_id)
-        if conversation is None or interaction is None:
+        if interaction is None:
             raise NotFound.of("approval", approval.approval_id)
         return Work(tx, self._env, conversation, interaction, None, now)
 
@@ -122,6 +136,8 @@ class ResolveApproval:
             )
             close_approval(work, STATUS_OF[request.verdict], by=by, digest=request.snapshot_digest)
         else:
+            # A rejection ends work instead of adding to it: it is never refused.
+            admit(work.tx, self._env, owner)
             start_run(
                 work,
                 request_id=request.request_id,
@@ -129,6 +145,8 @@ class ResolveApproval:
                 approval_id=approval.approval_id,
             )
             close_approval(work, STATUS_OF[request.verdict], by=by, digest=request.snapshot_digest)
+            if request.verdict is Verdict.APPROVE:
+                work.interaction.approved_id = approval.approval_id
             resume(work)
             work.observe(
                 ApprovalResolution(
@@ -176,16 +194,16 @@ class ResolveApproval:
             end_time=work.now,
         )
         work.use_run(run)
-        work.emit(RunStarted("", approval.approval_id, run.resumed_run_id))
-        entry = CATALOGUE["approval_stale"]
+        work.emit(RunStarted("", approval.approval_id, run.resumed_run_id, work.env.history_id))
+        wording = CATALOGUE["approval_stale"].situations["verdict"]
         locale = call.caller.locale
         work.block(
             PolicyBlock(
                 "approval_stale",
                 "approval_matches",
-                entry.explanation.of(locale),
+                wording.explanation.of(locale),
                 approval.approval_id,
-                entry.helpful_action.of(locale),
+                wording.helpful_action.of(locale),
                 current.tool,
                 "",
             )
@@ -227,36 +245,10 @@ class ResolveApproval:
         return accepted
 
 
-def may_see(approval: Approval, caller: Caller) -> bool:
-    """The requester, and within the tenant whoever holds the role that the approval requires."""
-    if approval.tenant != caller.tenant:
-        return False
-    if approval.requester == caller.principal:
-        return True
-    if approval.required_role:
-        return caller.has_role(approval.required_role)
-    return not approval.requester_may_approve
-
-
-def check_may_resolve(approval: Approval, caller: Caller) -> None:
-    """Raises PermissionDenied for a missing role and for a requester who may not approve (separation of duties)."""
-    if not caller.has_role(approval.required_role):
-        raise PermissionDenied(
-            f"approval {approval.approval_id} requires the role {approval.required_role}",
-            reason="ROLE_REQUIRED",
-            metadata={"required_role": approval.required_role},
-        )
-    if not approval.requester_may_approve and approval.requester == caller.principal:
-        raise PermissionDenied(
-            f"approval {approval.approval_id} may not be resolved by the principal who made the request",
-            reason="REQUESTER_MAY_NOT_APPROVE",
-        )
-
-
 def _not_now(approval: Approval, work: Work) -> WrongState:
     """The interaction is busy, waits for something else or has ended; its state is named."""
     state = work.interaction.state.value
-    if approval.status in VERDICT_STATUSES:
+    if approval.is_resolved:
         return closed_error(approval)
     advice = "nothing of it is open any more" if work.interaction.is_terminal else "wait for what it asks next"
     return WrongState(

@@ -6,13 +6,16 @@ The stream that follows is stream_events' work. Called by the servicer.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from handrail_rpc.errors import InvalidArgument, NotFound, ResourceExhausted
 from loop_service.application.accept import (
+    QUEUE_RETRY,
     Accepted,
     Acceptor,
     CallInfo,
+    admit,
+    check_open,
     claim_if,
     find_replay,
     first_sequence,
@@ -20,9 +23,9 @@ from loop_service.application.accept import (
 )
 from loop_service.application.classify_reply import classify_by_structure, is_stop_command
 from loop_service.application.environment import Environment
-from loop_service.application.lifecycle import begin_with_message, resume, start_run
-from loop_service.application.ports import Timer, Transaction
+from loop_service.application.lifecycle import begin_with_message, is_checking_expiry, resume, start_run
 from loop_service.application.stopping import request_stop
+from loop_service.application.store_ports import Timer, Transaction
 from loop_service.application.work import Work
 from loop_service.domain.approval import Verdict
 from loop_service.domain.audit import AuditKind
@@ -36,7 +39,6 @@ from loop_service.domain.observation import ClarificationReply, ReplyResponse, U
 from loop_service.domain.run import Run, RunState
 
 METHOD = "SendMessage"
-_QUEUE_RETRY = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,9 @@ class SendMessage:
         Raises NotFound, RequestIdReused, InvalidArgument (response the question does not admit), WrongState (what
         the reply addresses is no longer open) and ResourceExhausted (QUEUE_FULL); then nothing is stored.
         """
-        return await self._acceptor.accept(lambda tx, now, owner: self._accept(tx, now, owner, request, call))
+        return await self._acceptor.accept(
+            lambda tx, now, owner: self._accept(tx, now, owner, request, call), name="send_message.accept"
+        )
 
     def _accept(self, tx: Transaction, now: datetime, owner: str, request: NewMessage, call: CallInfo) -> Accepted:
         conversation = visible_conversation(tx, request.conversation_id, call.caller)
@@ -80,6 +84,7 @@ class SendMessage:
         known = find_replay(tx, scope, request.body_sha256)
         if known is not None:
             return Accepted(known)
+        check_open(conversation)
         interaction = _active(tx, conversation)
         clarification = _addressed(tx, conversation, interaction, request)
         conversation.message_count += 1
@@ -98,6 +103,7 @@ class SendMessage:
             roles=tuple(sorted(call.caller.roles)),
         )
         if interaction is None:
+            admit(tx, self._env, owner)
             work = begin_with_message(
                 tx,
                 self._env,
@@ -109,7 +115,7 @@ class SendMessage:
                 traceparent=call.traceparent,
             )
         else:
-            work = self._continue(tx, now, conversation, interaction, clarification, message, request, call)
+            work = self._continue(tx, now, owner, conversation, interaction, clarification, message, request, call)
         work.audit(
             AuditKind.MESSAGE_ACCEPTED,
             actor=call.caller.principal,
@@ -134,6 +140,7 @@ class SendMessage:
         self,
         tx: Transaction,
         now: datetime,
+        owner: str,
         conversation: Conversation,
         interaction: Interaction,
         clarification: Clarification | None,
@@ -164,6 +171,12 @@ class SendMessage:
             self._join(work, message)
             tx.timers.put(Timer(interaction.interaction_id, "settle", now))
             return work
+        if is_checking_expiry(work):
+            # The number is taken by a question that the Adapter has not answered: it is asked again at once.
+            self._join(work, message)
+            tx.timers.put(Timer(interaction.interaction_id, "approval_expiry", now, interaction.approval_id))
+            return work
+        admit(tx, self._env, owner)
         interaction.requester = call.requester()
         open_question = clarification or _open_question(tx, interaction)
         start_run(work, request_id=request.request_id, traceparent=call.traceparent, message_id=message.message_id)
@@ -188,7 +201,7 @@ class SendMessage:
             raise ResourceExhausted(
                 f"{MOST_QUEUED_MESSAGES} messages wait in this conversation already, which is the limit; send it later",
                 reason="QUEUE_FULL",
-                retry_after=_QUEUE_RETRY,
+                retry_after=QUEUE_RETRY,
             )
         work.tx.steps.push_inbox(work.interaction.interaction_id, message.message_id, message.position)
         work.emit(MessageAccepted(message.message_id))

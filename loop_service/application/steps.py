@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from loop_service.application.environment import Environment
-from loop_service.application.ports import DecideInput, RunContext, Transaction
+from loop_service.application.ports import DecideInput, RunContext, UnclearReply
+from loop_service.application.store_ports import Transaction
 from loop_service.application.work import Work
-from loop_service.domain.conversation import Message
-from loop_service.domain.decision import CallRecord
-from loop_service.domain.interaction import Interaction, Stop
+from loop_service.domain.conversation import Divergence, Message
+from loop_service.domain.decision import Ask, CallRecord
+from loop_service.domain.interaction import Interaction, InteractionState, Stop
 from loop_service.domain.observation import StoredObservation
-from loop_service.domain.run import Run, RunState
+from loop_service.domain.run import RunState
 
 RECENT_MESSAGES = 8
 RECENT_CHARACTERS = 4000
@@ -48,14 +48,34 @@ class StopInteraction:
     calls: tuple[CallRecord, ...]
 
 
+JudgedState: TypeAlias = tuple[InteractionState, int, int, str]
+
+
 @dataclass(frozen=True, slots=True)
-class Diverge:
-    """The rows leave nothing to do: a contradiction, which ends the interaction as session_diverged."""
+class JudgeReply:
+    """A reply that no rule could classify, and the state that a verdict on it is made for (verdict_cas)."""
 
     context: RunContext
+    reply: UnclearReply
+    message_id: str
+    judged_state: JudgedState
+
+    @staticmethod
+    def state_of(interaction: Interaction) -> JudgedState:
+        """What a verdict is compared by: state, the decision that found the reply unclear, number, open approval."""
+        return interaction.state, interaction.unclear_number, interaction.decision_number, interaction.approval_id
 
 
-Step: TypeAlias = OpenSession | Decide | Execute | StopInteraction | Diverge
+@dataclass(frozen=True, slots=True)
+class Diverge:
+    """A contradiction without asking, which ends the interaction as session_diverged: the rows leave nothing to do, or
+    an operator ended the conversation."""
+
+    context: RunContext
+    source_code: str = "NOTHING_TO_DO"
+
+
+Step: TypeAlias = OpenSession | Decide | Execute | StopInteraction | JudgeReply | Diverge
 
 
 def claim(work: Work, owner: str, until: datetime) -> Step:
@@ -71,12 +91,17 @@ def claim(work: Work, owner: str, until: datetime) -> Step:
 def next_step(work: Work) -> Step:
     """The next step of the work's run. Dispatch numbers of calls to send are raised here, before the commit."""
     tx, interaction = work.tx, work.interaction
-    context = context_of(work.env, interaction, work.run)
+    context = context_of(work)
     if interaction.stop is not None:
         calls = tx.steps.calls_of(interaction.interaction_id) if interaction.tool_actions else []
         return StopInteraction(context, interaction.stop, tuple(calls))
-    if not interaction.domain_session_id:
+    if work.conversation.divergence is Divergence.ENDED:
+        return Diverge(context, "CONVERSATION_ENDED")
+    if not interaction.domain_session_id or work.conversation.loop_history_id != work.env.history_id:
+        # This database was put back since the conversation was last known to be whole: the session tells whether it is.
         return OpenSession(context)
+    if interaction.unclear_number:
+        return _judge_reply(work, context)
     if interaction.observation_number > interaction.decision_number:
         observation = tx.steps.find_observation(interaction.interaction_id, interaction.observation_number)
         return Diverge(context) if observation is None else Decide(context, _decide_input(tx, interaction, observation))
@@ -89,7 +114,23 @@ def next_step(work: Work) -> Step:
     return Execute(context, tuple(waiting))
 
 
-def context_of(env: Environment, interaction: Interaction, run: Run) -> RunContext:
+def _judge_reply(work: Work, context: RunContext) -> Step:
+    """The reply that the newest decision found unclear, with the question of the decision before it."""
+    tx, interaction = work.tx, work.interaction
+    observation = tx.steps.find_observation(interaction.interaction_id, interaction.unclear_number)
+    message = tx.messages.find(observation.message_id) if observation is not None else None
+    if message is None:
+        return Diverge(context)
+    before = tx.steps.find_decision(interaction.interaction_id, interaction.unclear_number - 1)
+    outcome = work.env.codec.decode_decision(before).outcome if before is not None else None
+    asked, options = (outcome.question, outcome.options) if isinstance(outcome, Ask) else ("", ())
+    names = tuple(option.display_name for option in options)
+    reply = UnclearReply(message.text, asked, names, message.locale)
+    return JudgeReply(context, reply, message.message_id, JudgeReply.state_of(interaction))
+
+
+def context_of(work: Work) -> RunContext:
+    env, interaction, run = work.env, work.interaction, work.run
     return RunContext(
         conversation_id=interaction.conversation_id,
         interaction_id=interaction.interaction_id,
@@ -107,6 +148,7 @@ def context_of(env: Environment, interaction: Interaction, run: Run) -> RunConte
         tool_actions_left=max(env.budget.tool_actions - interaction.tool_actions, 0),
         generations_left=max(env.budget.generations - interaction.generations, 0),
         attempt=run.attempts,
+        known_session_revision=work.conversation.session_revision,
         span_traceparent="",
     )
 

@@ -13,9 +13,10 @@ from datetime import datetime
 from handrail_rpc.errors import NotFound, ResourceExhausted, Unavailable
 from loop_service.application.accept import CallInfo, visible_conversation
 from loop_service.application.environment import Environment
-from loop_service.application.ports import Feed, Subscription, UnitOfWork
-from loop_service.domain.conversation import AcceptedRequest
-from loop_service.domain.errors import CursorOutOfRange
+from loop_service.application.ports import Feed, Subscription
+from loop_service.application.store_ports import Transaction, UnitOfWork
+from loop_service.domain.conversation import AcceptedRequest, Conversation
+from loop_service.domain.errors import CursorOutOfRange, KeptRange, check_cursor
 from loop_service.domain.events import StoredEvent
 
 BATCH = 256
@@ -50,16 +51,16 @@ class StreamEvents:
         self,
         conversation_id: str,
         after: int,
+        history_id: str,
         call: CallInfo,
         subscription: Subscription,
-        live: Callable[[str, int, datetime], bytes],
+        live: Callable[[str, int, datetime, str], bytes],
         follow: bool,
     ) -> AsyncGenerator[StoredEvent, None]:
         """Events after the cursor, the live marker, then what comes. Raises NotFound, CursorOutOfRange."""
         conversation = await self._storage.read(lambda tx: visible_conversation(tx, conversation_id, call.caller))
+        check_cursor(after, history_id, self._kept(conversation))
         head = conversation.last_sequence
-        if after > head:
-            raise CursorOutOfRange(after, head)
         cursor = after
         while cursor < head:
             batch = await self._read(conversation_id, cursor)
@@ -68,7 +69,7 @@ class StreamEvents:
                 cursor = event.sequence
             if not batch:
                 break
-        marker = live(conversation_id, cursor, self._env.clock.now())
+        marker = live(conversation_id, cursor, self._env.clock.now(), self._env.history_id)
         yield StoredEvent(conversation_id, cursor, "", "live", marker)
         if follow:
             subscription.start_live()
@@ -122,13 +123,37 @@ class StreamEvents:
                 await subscription.wait(self._env.timings.watch_poll_seconds)
                 subscription.take()
         wanted = run_id
-        run = await self._storage.read(lambda tx: tx.runs.find(wanted))
-        if run is None:
-            raise NotFound.of("run", run_id)
-        return run_id, run.first_sequence
+
+        def first_of_run(tx: Transaction) -> int:
+            run, conversation = tx.runs.find(wanted), tx.conversations.find(accepted.conversation_id)
+            if run is None or conversation is None:
+                raise NotFound.of("run", wanted)
+            if run.first_sequence < conversation.first_sequence:
+                raise CursorOutOfRange(
+                    f"the events of run {wanted}, from {run.first_sequence} on, are no longer all kept",
+                    self._kept(conversation),
+                )
+            return run.first_sequence
+
+        return run_id, await self._storage.read(first_of_run)
 
     async def _read(self, conversation_id: str, after: int) -> list[StoredEvent]:
-        return await self._storage.read(lambda tx: tx.journal.events(conversation_id, after, BATCH))
+        """The next events after `after`. Raises CursorOutOfRange where retention was faster than this reader."""
+
+        def read(tx: Transaction) -> list[StoredEvent]:
+            found = tx.journal.events(conversation_id, after, BATCH)
+            if not found or found[0].sequence != after + 1:
+                conversation = tx.conversations.find(conversation_id)
+                if conversation is not None:
+                    if conversation.deletion.hides:
+                        raise NotFound.of("conversation", conversation_id)
+                    check_cursor(after, "", self._kept(conversation))
+            return found
+
+        return await self._storage.read(read)
+
+    def _kept(self, conversation: Conversation) -> KeptRange:
+        return KeptRange(conversation.first_sequence, conversation.last_sequence, self._env.history_id)
 
 
 def lagging(cursor: int) -> ResourceExhausted:

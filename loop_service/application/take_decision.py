@@ -6,28 +6,26 @@ cancels or goes on (C7).
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from loop_service.application.act_on import (
     act_on,
     announce,
     announce_again,
     clear_wait,
     close_stale_approval,
-    drain,
     fail,
-    wait_again,
 )
-from loop_service.application.adapter_calls import AdapterCalls, AdapterFailed, Diverged
+from loop_service.application.adapter_calls import AdapterCalls, AdapterFailed, Diverged, TimeIsUp
 from loop_service.application.endings import continue_with, load, spend
 from loop_service.application.environment import Environment
-from loop_service.application.lifecycle import supersede
-from loop_service.application.ports import Adapter, Decided, Transaction, UnitOfWork
+from loop_service.application.ports import Adapter, Decided
+from loop_service.application.reply_verdicts import apply_verdict
 from loop_service.application.steps import Decide, Step
-from loop_service.application.work import Work
+from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.domain.approval import ApprovalStatus
 from loop_service.domain.decision import Decision, ReplyVerdict
-from loop_service.domain.failures import TEXTS, Stage
-from loop_service.domain.interaction import Stop, StopKind
-from loop_service.domain.observation import StoredObservation
+from loop_service.domain.failures import Stage
 
 
 class TakeDecision:
@@ -41,11 +39,21 @@ class TakeDecision:
         """Ask, store, act; returns what is to be done next, None where the run ended."""
         context = step.context
         started = self._env.clock.monotonic()
-        decided = await self._calls.persist(
-            context,
-            lambda epoch: self._adapter.decide(context, epoch, step.asked),
-            context.seconds_left,
-        )
+        checks_expiry = step.asked.observation.kind == "approval_expired"
+        patience = self._env.timings.stop_patience_seconds
+        try:
+            decided = await self._calls.persist(
+                context,
+                lambda epoch: self._adapter.decide(context, epoch, step.asked),
+                patience if checks_expiry else context.seconds_left,
+            )
+        except TimeIsUp as late:
+            if not checks_expiry:
+                raise
+            seconds, source = self._env.clock.monotonic() - started, late.source_code
+            return await self._storage.write(
+                lambda tx: self._put_off(tx, step, seconds, source), name="take_decision.put_off"
+            )
         try:
             decision = self._env.codec.decode_decision(decided.decision)
         except ValueError as error:
@@ -54,7 +62,9 @@ class TakeDecision:
         if decision.number != step.asked.observation.number:
             raise Diverged("DECISION_NUMBER")
         seconds = self._env.clock.monotonic() - started
-        return await self._storage.write(lambda tx: self._store(tx, step, decision, decided, seconds))
+        return await self._storage.write(
+            lambda tx: self._store(tx, step, decision, decided, seconds), name="take_decision.store"
+        )
 
     def _store(
         self, tx: Transaction, step: Decide, decision: Decision, decided: Decided, seconds: float
@@ -65,7 +75,12 @@ class TakeDecision:
             raise Diverged("DECISION_NUMBER")
         if decision.plan_version < interaction.plan_version:
             raise Diverged("PLAN_VERSION")
-        spend(work, Stage.PLANNING, seconds)
+        if step.asked.observation.kind == "approval_expired":
+            # A person is still being waited for: that uses up no active time (B4).
+            run.usage.spend(Stage.PLANNING.value, seconds)
+        else:
+            spend(work, Stage.PLANNING, seconds)
+        work.note_revision(decided.session_revision)
         interaction.generations += decided.generations
         run.usage.generations += decided.generations
         run.usage.prompt_tokens += decided.prompt_tokens
@@ -83,7 +98,7 @@ class TakeDecision:
             ReplyVerdict.CANCEL,
             ReplyVerdict.UNCLEAR,
         ):
-            self._apply_verdict(work, step.asked.observation, decision)
+            apply_verdict(work, step.asked.observation, decision)
         else:
             expired = step.asked.observation.kind == "approval_expired"
             close_stale_approval(work, decision, ApprovalStatus.EXPIRED if expired else ApprovalStatus.STALE)
@@ -91,51 +106,23 @@ class TakeDecision:
             act_on(work, decision)
         return continue_with(work, step.context.owner)
 
-    def _apply_verdict(self, work: Work, observation: StoredObservation, decision: Decision) -> None:
-        """A reply that is no answer; the decision must carry no action then.
+    def _put_off(self, tx: Transaction, step: Decide, seconds: float, source_code: str) -> Step | None:
+        """Nobody can say whether the approval has expired: it stays, and a timer asks again, later each time.
 
-        The message that began the interaction is no reply: a successor of it would be superseded in turn, for ever.
+        A message that waits behind the question is kept waiting for no longer than any other (adapter_unavailable).
         """
-        message = work.tx.messages.find(observation.message_id) if observation.message_id else None
-        if decision.outcome is not None or message is None or message.message_id == work.interaction.root_message_id:
+        work = load(tx, self._env, step.context)
+        interaction, timings = work.interaction, self._env.timings
+        approval = tx.approvals.find(interaction.approval_id) if interaction.approval_id else None
+        if tx.steps.inbox(interaction.interaction_id):
+            spend(work, Stage.ADAPTER, seconds)
+            if not self._env.budget.time_left(interaction):
+                fail(work, "adapter_unavailable", source_code=source_code)
+        elif approval is None or approval.expire_time is None:
             fail(work, "plan_invalid")
-            return
-        match decision.reply_verdict:
-            case ReplyVerdict.NEW_REQUEST:
-                supersede(work, message)
-            case ReplyVerdict.CANCEL:
-                work.interaction.stop = Stop(
-                    StopKind.CANCEL,
-                    "",
-                    TEXTS["reason_canceled"].of(message.locale),
-                    work.interaction.requester.principal,
-                )
-            case _:
-                self._apply_unclear(work, observation)
-
-    def _apply_unclear(self, work: Work, observation: StoredObservation) -> None:
-        """Treated as an answer and resolved again (C7); where nothing was asked, what stood before stands again."""
-        interaction = work.interaction
-        if observation.kind == "clarification_reply":
-            work.observe_bytes(
-                self._env.codec.with_answer_verdict(observation.data),
-                kind="clarification_answer",
-                message_id=observation.message_id,
-            )
-            return
-        if drain(work, interaction.standing_decision):
-            return
-        if interaction.approval_id:
-            approval = work.tx.approvals.find(interaction.approval_id)
-            if approval is not None:
-                announce_again(work, approval)
-                return
-        if interaction.standing_decision:
-            data = work.tx.steps.find_decision(interaction.interaction_id, interaction.standing_decision)
-            if data is not None:
-                act_on(work, self._env.codec.decode_decision(data))
-                return
-        if interaction.wait_until is not None:
-            wait_again(work)
-            return
-        fail(work, "plan_invalid")
+        else:
+            work.run.usage.spend(Stage.ADAPTER.value, seconds)
+            overdue = max(work.now - approval.expire_time, timings.expiry_recheck)
+            most = timedelta(seconds=timings.settle_most_seconds)
+            announce_again(work, approval, work.now + min(overdue, most))
+        return continue_with(work, step.context.owner)

@@ -6,15 +6,16 @@ transaction, call its methods and `save` at the end.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from loop_service.application.environment import Environment
-from loop_service.application.ports import Transaction
+from loop_service.application.store_ports import Transaction
 from loop_service.domain.audit import SYSTEM, AuditEntry, AuditKind
 from loop_service.domain.conversation import Conversation, Message, Role
-from loop_service.domain.decision import PolicyBlock
+from loop_service.domain.decision import CHANGING, CallRecord, Outcome, PolicyBlock
 from loop_service.domain.events import NewEvent, Payload, PolicyBlocked
-from loop_service.domain.failures import make_failure
+from loop_service.domain.failures import TEXTS, make_failure
 from loop_service.domain.interaction import Interaction
 from loop_service.domain.observation import Observation, StoredObservation
 from loop_service.domain.run import Run
@@ -68,13 +69,17 @@ class Work:
         self.decision_number = interaction.decision_number
         self.decision_id = ""
 
+    def note_revision(self, session_revision: int) -> None:
+        """Remember how far the Adapter's session has come: one that is ever below was put back to an older copy."""
+        self.conversation.session_revision = max(self.conversation.session_revision, session_revision)
+
     @property
     def locale(self) -> str:
         return self.interaction.requester.locale
 
-    def emit(self, payload: Payload, *, outside_run: bool = False) -> None:
+    def emit(self, payload: Payload, *, outside_run: bool = False, request_id: str = "") -> None:
         run_id = "" if outside_run or self._run is None else self._run.run_id
-        request_id = self._run.request_id if self._run is not None else ""
+        request_id = request_id or (self._run.request_id if self._run is not None else "")
         self._events.append(NewEvent(self.interaction.interaction_id, run_id, request_id, payload))
 
     def move(self, transition: Transition) -> None:
@@ -162,18 +167,35 @@ class Work:
         return tuple(call.step for call in calls if call.step)
 
     def failure(self, code: str, *, unknown: bool = False, source_code: str = "", **values: str) -> bytes:
-        """Bytes of a failure of the catalogue in the requester's language."""
-        return self.env.codec.encode_failure(
-            make_failure(
-                code,
-                self.locale,
-                self.run.request_id,
-                self.confirmed_steps(),
-                unknown=unknown,
-                source_code=source_code,
-                **values,
-            )
+        """Bytes of a failure of the catalogue in the requester's language; it says how to settle what is unknown."""
+        made = make_failure(
+            code,
+            self.locale,
+            self.run.request_id,
+            self.confirmed_steps(),
+            unknown=unknown,
+            source_code=source_code,
+            **values,
         )
+        if unknown:
+            made = replace(made, helpful_action=self.with_settling(made.helpful_action))
+        return self.env.codec.encode_failure(made)
+
+    def unknown_changes(self) -> list[CallRecord]:
+        """Calls of the interaction that a person has to settle, oldest first."""
+        calls = self.tx.steps.calls_of(self.interaction.interaction_id)
+        return [call for call in calls if call.outcome is Outcome.UNKNOWN and call.effect in CHANGING]
+
+    def with_settling(self, helpful_action: str) -> str:
+        """`helpful_action`, and how to settle the first change whose outcome is unknown, if there is one."""
+        unknown = self.unknown_changes()
+        if not unknown:
+            return helpful_action
+        first = unknown[0]
+        settle = TEXTS["settle_it"].of(
+            self.locale, interaction_id=first.interaction_id, tool_call_id=first.tool_call_id
+        )
+        return f"{helpful_action} {settle}".strip()
 
     def save(self) -> None:
         """Number and store the events and audit rows, then every row that was changed."""

@@ -18,13 +18,25 @@ from handrail.adapter.v1 import (
     observation_pb2,
 )
 from handrail.common.v1 import caller_pb2, fact_pb2
+from handrail_rpc import crash_points
 from handrail_rpc.channel import open_channel
 from handrail_rpc.errors import NotFound, Unavailable
 from handrail_rpc.status import from_rpc_error
-from loop_service.application.ports import BegunCall, Decided, DecideInput, RunContext, Session
+from loop_service.application.ports import (
+    BegunCall,
+    Closed,
+    Decided,
+    DecideInput,
+    Executed,
+    RunContext,
+    Session,
+    SettleCall,
+)
+from loop_service.convert.names import OUTCOME
 from loop_service.domain.decision import CallRecord
 
 _pb = domain_adapter_service_pb2
+_ERASE_SECONDS = 60.0
 
 
 class AdapterClient:
@@ -52,14 +64,26 @@ class AdapterClient:
             raise from_rpc_error(error) from error
         return answer.SerializeToString()
 
+    async def history_id(self, domain: str, timeout_seconds: float) -> str:
+        """The current history of the domain's Adapter."""
+        try:
+            answer = await self._stub(domain).DescribeDomain(
+                _pb.DescribeDomainRequest(domain=domain, locale="en"), timeout=timeout_seconds
+            )
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        return answer.history_id
+
     async def open_session(self, domain: str, conversation_id: str, request_id: str) -> Session:
+        crash_points.reach("loop.call.open_session.before")
         try:
             answer = await self._stub(domain).OpenSession(
                 _pb.OpenSessionRequest(request_id=request_id, domain=domain, conversation_id=conversation_id)
             )
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
-        return Session(answer.domain_session_id, answer.history_id)
+        crash_points.reach("loop.call.open_session.after")
+        return Session(answer.domain_session_id, answer.history_id, answer.session_revision)
 
     async def decide(self, context: RunContext, epoch: int, asked: DecideInput) -> Decided:
         left = Duration()
@@ -89,8 +113,10 @@ class AdapterClient:
             observation=observation_pb2.Observation.FromString(asked.observation.data),
             history_id=context.history_id,
             supersedes_interaction_id=asked.supersedes_interaction_id,
+            known_session_revision=context.known_session_revision,
         )
         usage = _pb.ModelUsage()
+        crash_points.reach("loop.call.decide.before")
         call = self._stub(context.domain).Decide(request)
         try:
             async for response in call:
@@ -100,11 +126,13 @@ class AdapterClient:
                     usage.prompt_tokens += response.usage.prompt_tokens
                     usage.output_tokens += response.usage.output_tokens
                 elif part == "decision":
+                    crash_points.reach("loop.call.decide.after")
                     return Decided(
                         response.decision.SerializeToString(),
                         usage.generations,
                         usage.prompt_tokens,
                         usage.output_tokens,
+                        response.session_revision,
                     )
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
@@ -114,7 +142,7 @@ class AdapterClient:
 
     async def execute(
         self, context: RunContext, epoch: int, call: CallRecord, on_progress: Callable[[int, str], None]
-    ) -> bytes:
+    ) -> Executed:
         request = _pb.ExecuteToolRequest(
             request_id=context.request_id,
             domain=context.domain,
@@ -127,7 +155,9 @@ class AdapterClient:
             caller=_caller(context),
             locale=context.requester.locale,
             history_id=context.history_id,
+            known_session_revision=context.known_session_revision,
         )
+        crash_points.reach("loop.call.execute_tool.before")
         stream = self._stub(context.domain).ExecuteTool(request)
         try:
             async for response in stream:
@@ -135,14 +165,16 @@ class AdapterClient:
                 if part == "progress":
                     on_progress(response.progress.percent, response.progress.message)
                 elif part == "outcome":
-                    return response.outcome.SerializeToString()
+                    crash_points.reach("loop.call.execute_tool.after")
+                    return Executed(response.outcome.SerializeToString(), response.session_revision)
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
         finally:
             stream.cancel()
         raise Unavailable("the stream ended without an outcome", reason="STREAM_INCOMPLETE")
 
-    async def cancel(self, context: RunContext, epoch: int) -> tuple[BegunCall, ...]:
+    async def cancel(self, context: RunContext, epoch: int) -> Closed:
+        crash_points.reach("loop.call.cancel_interaction.before")
         try:
             answer = await self._stub(context.domain).CancelInteraction(
                 _pb.CancelInteractionRequest(
@@ -152,11 +184,13 @@ class AdapterClient:
                     interaction_id=context.interaction_id,
                     lease_epoch=epoch,
                     history_id=context.history_id,
+                    known_session_revision=context.known_session_revision,
                 )
             )
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
-        return tuple(
+        crash_points.reach("loop.call.cancel_interaction.after")
+        calls = tuple(
             BegunCall(
                 call.tool_call_id,
                 call.tool,
@@ -165,6 +199,39 @@ class AdapterClient:
             )
             for call in answer.calls
         )
+        return Closed(calls, answer.session_revision)
+
+    async def settle(self, call: SettleCall) -> bytes:
+        crash_points.reach("loop.call.settle_execution.before")
+        try:
+            answer = await self._stub(call.domain).SettleExecution(
+                _pb.SettleExecutionRequest(
+                    request_id=call.request_id,
+                    domain=call.domain,
+                    domain_session_id=call.domain_session_id,
+                    interaction_id=call.interaction_id,
+                    tool_call_id=call.tool_call_id,
+                    history_id=call.history_id,
+                    outcome=OUTCOME.number("succeeded" if call.happened else "failed"),
+                    settled_by=call.settled_by,
+                    comment=call.comment,
+                    locale=call.locale,
+                )
+            )
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        crash_points.reach("loop.call.settle_execution.after")
+        return answer.outcome.SerializeToString()
+
+    async def delete_session(self, domain: str, conversation_id: str, request_id: str) -> bool:
+        request = _pb.DeleteSessionRequest(request_id=request_id, domain=domain, conversation_id=conversation_id)
+        crash_points.reach("loop.call.delete_session.before")
+        try:
+            answer = await self._stub(domain).DeleteSession(request, timeout=_ERASE_SECONDS)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        crash_points.reach("loop.call.delete_session.after")
+        return answer.erased
 
     async def get_artifact(
         self, domain: str, request: artifact_service_pb2.GetArtifactRequest

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import assert_never
 
 from handrail.adapter.v1 import observation_pb2
 from handrail.common.v1 import artifact_pb2, decision_pb2, failure_pb2
+from handrail.loop.v1 import event_pb2
 from loop_service.convert import decisions
 from loop_service.convert.names import OUTCOME, PROGRESS, STAGE, VERDICT
 from loop_service.domain import observation as o
 from loop_service.domain.decision import CallRecord, Decision, ToolOutcome
-from loop_service.domain.failures import Failure, Progress
+from loop_service.domain.failures import Failure, Progress, Stage
+from loop_service.domain.times import from_micros
 
 
 class ProtoCodec:
@@ -40,6 +43,9 @@ class ProtoCodec:
             artifacts=[artifact_pb2.ArtifactRef.FromString(ref) for ref in outcome.artifact_refs],
         ).SerializeToString()
 
+    def event_time(self, event: bytes) -> datetime:
+        return from_micros(event_pb2.Event.FromString(event).event_time.ToMicroseconds())
+
     def encode_failure(self, failure: Failure) -> bytes:
         return failure_pb2.Failure(
             stage=STAGE.number(failure.stage.value),
@@ -52,6 +58,21 @@ class ProtoCodec:
             progress=PROGRESS.number(failure.progress.value),
             confirmed_steps=[failure_pb2.ConfirmedStep.FromString(step) for step in failure.confirmed_steps],
         ).SerializeToString()
+
+    def decode_failure(self, data: bytes) -> Failure:
+        """A failure that this service stored; what it does not tell itself is left out."""
+        message = failure_pb2.Failure.FromString(data)
+        return Failure(
+            stage=Stage(STAGE.name(message.stage)),
+            code=message.code,
+            explanation=message.explanation,
+            helpful_action=message.helpful_action,
+            retryable=message.retryable,
+            request_id=message.request_id,
+            progress=Progress(PROGRESS.name(message.progress)),
+            confirmed_steps=tuple(step.SerializeToString() for step in message.confirmed_steps),
+            source_code=message.source_code,
+        )
 
     def complete_failure(self, data: bytes, request_id: str, confirmed_steps: tuple[bytes, ...]) -> bytes:
         """Appends fields to the bytes: merging is how protobuf reads them, so what was there stays as it was."""
@@ -104,8 +125,12 @@ def _observation(observation: o.Observation) -> observation_pb2.Observation:
                     expired=observation.expired,
                 )
             )
-        case o.WakeUp(signal, limit_passed):
+        case o.WakeUp(signal, limit_passed, payload):
             message.wake_up.CopyFrom(observation_pb2.WakeUp(signal=signal, limit_passed=limit_passed))
+            if payload:
+                message.wake_up.payload.MergeFromString(payload)
+        case o.Retry(interaction_id, tool_call_id):
+            message.retry.CopyFrom(observation_pb2.Retry(interaction_id=interaction_id, tool_call_id=tool_call_id))
         case _:
             assert_never(observation)
     return message

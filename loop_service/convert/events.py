@@ -35,9 +35,9 @@ def encode_event(conversation_id: str, sequence: int, event: e.NewEvent, now: da
     return message.SerializeToString()
 
 
-def encode_live(conversation_id: str, sequence: int, now: datetime) -> bytes:
+def encode_live(conversation_id: str, sequence: int, now: datetime, history_id: str = "") -> bytes:
     """The marker that replay is over; not stored."""
-    return encode_event(conversation_id, sequence, e.NewEvent("", "", "", e.Live()), now)
+    return encode_event(conversation_id, sequence, e.NewEvent("", "", "", e.Live(history_id)), now)
 
 
 def approval_required(payload: e.ApprovalRequired) -> event_pb2.ApprovalRequired:
@@ -64,10 +64,11 @@ def clarification_required(payload: e.ClarificationRequired) -> event_pb2.Clarif
     )
 
 
-def waiting(until: datetime | None, signal: str) -> event_pb2.Waiting:
+def waiting(until: datetime | None, signal: str, limit_time: datetime | None = None) -> event_pb2.Waiting:
     message = event_pb2.Waiting()
     if signal:
         message.signal = signal
+        set_time(message.limit_time, limit_time)
     else:
         set_time(message.until, until)
     return message
@@ -93,8 +94,13 @@ def _steps(steps: tuple[bytes, ...]) -> list[failure_pb2.ConfirmedStep]:
 def payload_message(payload: e.Payload) -> Any:
     """The message of the payload's own type."""
     match payload:
-        case e.RunStarted(message_id, approval_id, resumed_run_id):
-            return event_pb2.RunStarted(message_id=message_id, approval_id=approval_id, resumed_run_id=resumed_run_id)
+        case e.RunStarted(message_id, approval_id, resumed_run_id, history_id):
+            return event_pb2.RunStarted(
+                message_id=message_id,
+                approval_id=approval_id,
+                resumed_run_id=resumed_run_id,
+                history_id=history_id,
+            )
         case e.MessageAccepted(message_id):
             return event_pb2.MessageAccepted(message_id=message_id)
         case e.StatusChanged(before, after):
@@ -156,9 +162,21 @@ def payload_message(payload: e.Payload) -> Any:
             return event_pb2.Canceled(reason=reason, code=code, confirmed_steps=_steps(steps))
         case e.Superseded(reason, by, steps):
             return event_pb2.Superseded(reason=reason, by_interaction_id=by, confirmed_steps=_steps(steps))
-        case e.Waiting(until, signal):
-            return waiting(until, signal)
-        case e.Live():
-            return event_pb2.Live()
+        case e.Waiting(until, signal, limit_time):
+            return waiting(until, signal, limit_time)
+        case e.ExecutionSettled():
+            return event_pb2.ExecutionSettled(
+                tool_call_id=payload.tool_call_id,
+                tool=payload.tool,
+                outcome=OUTCOME.number(payload.outcome),
+                settled_by=payload.settled_by,
+                successor_interaction_id=payload.successor_interaction_id,
+            )
+        case e.SignalReceived(signal, delivered):
+            return event_pb2.SignalReceived(signal=signal, delivered=delivered)
+        case e.ChannelFailed(channel, failure):
+            return event_pb2.ChannelFailed(channel=channel, failure=failure_pb2.Failure.FromString(failure))
+        case e.Live(history_id):
+            return event_pb2.Live(history_id=history_id)
         case _:
             assert_never(payload)

@@ -17,9 +17,11 @@ from handrail_rpc.digest import NotCanonical, canonical_json, normalise_text, sh
 from handrail_rpc.errors import FieldViolation, InvalidArgument
 from loop_service.application.cancel_interaction import Cancellation
 from loop_service.application.create_conversation import NewConversation
+from loop_service.application.delete_conversation import DeletionRequest
+from loop_service.application.report_channel_failure import ChannelReport
 from loop_service.application.resolve_approval import ApprovalVerdict
 from loop_service.application.send_message import NewMessage, Reply
-from loop_service.convert.names import PENDING_KIND, VERDICT
+from loop_service.convert.names import VERDICT
 from loop_service.domain import conversation as limits
 from loop_service.domain.approval import Verdict
 from loop_service.domain.observation import ReplyResponse
@@ -224,20 +226,27 @@ def cancellation(request: pb.CancelInteractionRequest) -> Cancellation:
     return Cancellation(request_id, body_sha256(request), request.interaction_id, reason)
 
 
+def deletion(request: pb.DeleteConversationRequest) -> DeletionRequest:
+    checks = Checks()
+    request_id = checks.request_id(request.request_id)
+    checks.identifier("conversation_id", request.conversation_id)
+    checks.finish()
+    return DeletionRequest(request_id, body_sha256(request), request.conversation_id)
+
+
+def channel_report(request: pb.ReportChannelFailureRequest) -> ChannelReport:
+    checks = Checks()
+    request_id = checks.request_id(request.request_id)
+    checks.identifier("conversation_id", request.conversation_id)
+    channel = checks.text("channel", request.channel, limits.MOST_CHANNEL_CHARACTERS, required=True)
+    source_code = checks.text("source_code", request.source_code, limits.MOST_SOURCE_CODE_CHARACTERS)
+    checks.finish()
+    return ChannelReport(request_id, body_sha256(request), request.conversation_id, channel, request.code, source_code)
+
+
 def check_identifier(field: str, value: str) -> str:
     """One id of a reading request."""
     checks = Checks()
     checks.identifier(field, value)
     checks.finish()
     return value
-
-
-def pending_kinds(request: pb.ListPendingRequest) -> frozenset[str]:
-    """Names of the kinds asked for; unset means both."""
-    checks = Checks()
-    checks.identifier("conversation_id", request.conversation_id, required=False)
-    if request.kind not in pb.PendingKind.values():
-        checks.wrong("kind", "must be PENDING_KIND_CLARIFICATION, PENDING_KIND_APPROVAL, or unset for both")
-    checks.finish()
-    both = frozenset({"clarification", "approval"})
-    return both if request.kind == pb.PENDING_KIND_UNSPECIFIED else frozenset({PENDING_KIND.name(request.kind)})

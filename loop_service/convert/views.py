@@ -9,7 +9,7 @@ from google.protobuf.duration_pb2 import Duration
 from handrail.adapter.v1 import domain_adapter_service_pb2
 from handrail.common.v1 import decision_pb2, failure_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
-from loop_service.application.ports import DomainDescription, PendingRow
+from loop_service.application.ports import DomainDescription
 from loop_service.application.views import InteractionView
 from loop_service.convert.events import (
     approval_required,
@@ -31,7 +31,8 @@ def set_duration(target: Duration, value: timedelta) -> None:
     target.FromTimedelta(value)
 
 
-def conversation(c: Conversation) -> pb.Conversation:
+def conversation(c: Conversation, history_id: str) -> pb.Conversation:
+    """`history_id` is that of this database, which the sequences belong to."""
     message = pb.Conversation(
         conversation_id=c.conversation_id,
         domain=c.domain,
@@ -39,6 +40,8 @@ def conversation(c: Conversation) -> pb.Conversation:
         labels=c.labels,
         active_interaction_id=c.active_interaction_id,
         last_sequence=c.last_sequence,
+        history_id=history_id,
+        first_sequence=c.first_sequence,
     )
     set_time(message.create_time, c.create_time)
     return message
@@ -55,7 +58,7 @@ def message(m: Message) -> pb.Message:
     return shown
 
 
-def _question(c: Clarification) -> ClarificationRequired:
+def question(c: Clarification) -> ClarificationRequired:
     return ClarificationRequired(c.clarification_id, c.plan_version, c.prompt)
 
 
@@ -72,11 +75,12 @@ def interaction(view: InteractionView) -> pb.Interaction:
         tool_actions=i.tool_actions,
     )
     if view.clarification is not None:
-        shown.clarification.CopyFrom(clarification_required(_question(view.clarification)))
+        shown.clarification.CopyFrom(clarification_required(question(view.clarification)))
     elif view.approval is not None:
         shown.approval.CopyFrom(approval_required(view.approval.required_event()))
     elif i.state is InteractionState.WAITING:
-        shown.waiting.CopyFrom(waiting(i.wait_until, i.wait_signal))
+        limit_time = i.wait_until if i.wait_signal else None
+        shown.waiting.CopyFrom(waiting(i.wait_until, i.wait_signal, limit_time))
     if i.context:
         shown.context.CopyFrom(decision_pb2.ContextSnapshot.FromString(i.context))
     if i.failure:
@@ -121,16 +125,6 @@ def _trace_id(traceparent: str) -> str:
     return parts[1] if len(parts) == 4 else ""
 
 
-def pending_item(row: PendingRow) -> pb.PendingItem:
-    item = pb.PendingItem(conversation_id=row.conversation_id, interaction_id=row.interaction_id)
-    if row.clarification is not None:
-        item.clarification.CopyFrom(clarification_required(_question(row.clarification)))
-    elif row.approval is not None:
-        item.approval.CopyFrom(approval_required(row.approval.required_event()))
-    set_time(item.create_time, row.create_time)
-    return item
-
-
 def audit_event(row: AuditRow) -> pb.AuditEvent:
     entry = row.entry
     shown = pb.AuditEvent(
@@ -145,6 +139,7 @@ def audit_event(row: AuditRow) -> pb.AuditEvent:
         digest=entry.digest,
         code=entry.code,
         hash=row.hash,
+        digest_scheme=row.digest_scheme,
     )
     shown.details.update(dict(entry.details))
     set_time(shown.event_time, row.event_time)

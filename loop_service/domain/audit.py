@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from handrail_rpc import audit_chain
+from handrail_rpc.digest import JsonValue
+
 
 class AuditKind(StrEnum):
+    UNSPECIFIED = "unspecified"
+    """Of a row whose stored kind is none: it was changed."""
     MESSAGE_ACCEPTED = "message_accepted"
     QUESTION_ASKED = "question_asked"
     QUESTION_ANSWERED = "question_answered"
@@ -18,6 +23,11 @@ class AuditKind(StrEnum):
     TOOL_FINISHED = "tool_finished"
     POLICY_BLOCKED = "policy_blocked"
     INTERACTION_ENDED = "interaction_ended"
+    EXECUTION_SETTLED = "execution_settled"
+    SIGNAL_RECEIVED = "signal_received"
+    CONVERSATION_DELETED = "conversation_deleted"
+    CHANNEL_FAILED = "channel_failed"
+    CONVERSATION_RECOVERED = "conversation_recovered"
 
 
 SYSTEM = "system"
@@ -40,19 +50,18 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A stored entry; `hash` covers the entry, its number and time, and the hash of the row before."""
+    """A stored entry; `hash` covers the entry, its number and time, the scheme and the hash of the row before."""
 
     conversation_id: str
     number: int
     entry: AuditEntry
     event_time: datetime
     hash: str
+    digest_scheme: str = ""
 
 
-def chained_object(
-    conversation_id: str, number: int, entry: AuditEntry, event_time: datetime, previous_hash: str
-) -> dict[str, str | dict[str, str]]:
-    """The object whose canonical JSON (RFC 8785) is hashed: every member a string, details a flat map."""
+def members_of(conversation_id: str, entry: AuditEntry, event_time: datetime) -> dict[str, JsonValue]:
+    """What of an entry is hashed besides its place in the chain: every member a string, details a flat map."""
     return {
         "actor": entry.actor,
         "code": entry.code,
@@ -64,7 +73,19 @@ def chained_object(
         "event_time": event_time.isoformat(timespec="microseconds"),
         "interaction_id": entry.interaction_id,
         "kind": entry.kind.value,
-        "number": str(number),
-        "previous_hash": previous_hash,
         "run_id": entry.run_id,
     }
+
+
+def chained_object(
+    conversation_id: str,
+    number: int,
+    entry: AuditEntry,
+    event_time: datetime,
+    previous_hash: str,
+    digest_scheme: str = "",
+) -> dict[str, JsonValue]:
+    """The object whose canonical JSON (RFC 8785) is hashed. Rows from before there were schemes have none in it."""
+    return audit_chain.chained_object(
+        members_of(conversation_id, entry, event_time), number, previous_hash, digest_scheme
+    )

@@ -38,6 +38,9 @@ class Clarification:
     answer_message_id: str = ""
     status: ClarificationStatus = ClarificationStatus.OPEN
     close_time: datetime | None = None
+    tenant: str = ""
+    principal: str = ""
+    domain: str = ""
 
     def close(self, status: ClarificationStatus, now: datetime, answer_message_id: str = "") -> None:
         self.status = status

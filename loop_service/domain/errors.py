@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from handrail_rpc.errors import Aborted, AlreadyExists, FailedPrecondition, OutOfRange, PreconditionViolation
 
 
@@ -47,12 +49,44 @@ class LeaseLost(Aborted):
         super().__init__(f"the lease on interaction {interaction_id} was lost", reason="LEASE_LOST")
 
 
-class CursorOutOfRange(OutOfRange):
-    """after_sequence lies beyond the newest event."""
+@dataclass(frozen=True, slots=True)
+class KeptRange:
+    """Which events of a conversation are there: `first` to `last` (none where first is last + 1), of which history."""
 
-    def __init__(self, cursor: int, head: int) -> None:
+    first: int
+    last: int
+    history_id: str
+
+
+class CursorOutOfRange(OutOfRange):
+    """A cursor outside what is kept; the valid range is named. A cursor of first - 1 gives every event that is kept."""
+
+    def __init__(self, what: str, kept: KeptRange, *, reason: str = "CURSOR_OUT_OF_RANGE") -> None:
         super().__init__(
-            f"after_sequence: {cursor} is beyond the newest event; the valid range is 0 to {head}",
-            reason="CURSOR_OUT_OF_RANGE",
-            metadata={"first_valid": "0", "last_valid": str(head)},
+            f"{what}; the valid range is {kept.first - 1} to {kept.last}",
+            reason=reason,
+            metadata={
+                "first_valid": str(kept.first - 1),
+                "last_valid": str(kept.last),
+                "first_sequence": str(kept.first),
+                "last_sequence": str(kept.last),
+                "history_id": kept.history_id,
+            },
         )
+
+
+def check_cursor(cursor: int, history_id: str, kept: KeptRange) -> None:
+    """Raises CursorOutOfRange for a cursor of another history, beyond the newest event, or older than what is kept.
+
+    An empty `history_id` is not checked.
+    """
+    if history_id and history_id != kept.history_id:
+        raise CursorOutOfRange(
+            "history_id: the cursor is of another history, this database was restored; read the conversation again",
+            kept,
+            reason="HISTORY_RENEWED",
+        )
+    if cursor > kept.last:
+        raise CursorOutOfRange(f"after_sequence: {cursor} is beyond the newest event", kept)
+    if cursor < kept.first - 1:
+        raise CursorOutOfRange(f"after_sequence: the events after {cursor} are no longer all kept", kept)

@@ -16,6 +16,7 @@ class RunStarted:
     message_id: str = ""
     approval_id: str = ""
     resumed_run_id: str = ""
+    history_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +145,45 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
+    """Until a time, or for a signal; `limit_time` is when a wait for a signal ends without it."""
+
     until: datetime | None = None
     signal: str = ""
+    limit_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionSettled:
+    """A person settled a call whose outcome was unknown; outside any run. `outcome`: succeeded or failed."""
+
+    tool_call_id: str
+    tool: str
+    outcome: str
+    settled_by: str
+    successor_interaction_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalReceived:
+    """`delivered`: it ended a wait; else it is kept until the interaction waits for it."""
+
+    signal: str
+    delivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelFailed:
+    """A fault of the client's own channel, outside any run. `failure` are bytes of Failure."""
+
+    channel: str
+    failure: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
     """Not stored: replay is over."""
+
+    history_id: str = ""
 
 
 Payload: TypeAlias = (
@@ -173,6 +206,9 @@ Payload: TypeAlias = (
     | Canceled
     | Superseded
     | Waiting
+    | ExecutionSettled
+    | SignalReceived
+    | ChannelFailed
     | Live
 )
 
@@ -208,6 +244,9 @@ NAMES: dict[type[Payload], str] = {
     Canceled: "canceled",
     Superseded: "superseded",
     Waiting: "waiting",
+    ExecutionSettled: "execution_settled",
+    SignalReceived: "signal_received",
+    ChannelFailed: "channel_failed",
     Live: "live",
 }
 """Payload type to the name of its field in the proto's oneof."""

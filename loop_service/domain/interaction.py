@@ -60,6 +60,8 @@ class StopKind(StrEnum):
     CANCEL = "cancel"
     REJECT = "reject"
     LIMIT = "limit"
+    DIVERGED = "diverged"
+    """A history was lost; `reason` says whose. Ends as failed, session_diverged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,15 @@ class Interaction:
     standing_decision: int = 0
     clarification_id: str = ""
     approval_id: str = ""
+    approved_id: str = ""
+    """The approval that was approved and of which nothing has come yet."""
     wait_until: datetime | None = None
     wait_signal: str = ""
     settle_attempts: int = 0
+    kept_signals: int = 0
+    """How many signals its mailbox holds."""
+    unclear_number: int = 0
+    """Decision that found a reply unclear and waits for the model's verdict on it; 0: none does."""
 
     @property
     def is_terminal(self) -> bool:

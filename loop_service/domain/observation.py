@@ -72,11 +72,24 @@ class ApprovalResolution:
 
 @dataclass(frozen=True, slots=True)
 class WakeUp:
+    """A wait ended: the time came, the signal came (`payload` are the bytes of its Struct), or its limit passed."""
+
     signal: str = ""
     limit_passed: bool = False
+    payload: bytes = b""
 
 
-Observation: TypeAlias = UserMessage | ClarificationReply | ActionChoice | ToolsFinished | ApprovalResolution | WakeUp
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Takes up the plan of an ended interaction, where a person settled the named call as not executed."""
+
+    interaction_id: str
+    tool_call_id: str
+
+
+Observation: TypeAlias = (
+    UserMessage | ClarificationReply | ActionChoice | ToolsFinished | ApprovalResolution | WakeUp | Retry
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, insert, select, tuple_, update
 
+from handrail_storage import KeyedTable, Statement
 from loop_service.domain.conversation import AcceptedRequest, Conversation, Message, RequestScope
+from loop_service.domain.deletion import Deletion
 from loop_service.domain.times import to_micros
 from loop_service.storage import rows, tables
 
@@ -14,42 +16,56 @@ _C = tables.conversations
 _M = tables.messages
 _R = tables.requests
 
-_INSERT_CONVERSATION = insert(_C)
-_INSERT_MESSAGE = insert(_M)
-_INSERT_REQUEST = insert(_R)
-_FIND_CONVERSATION = select(_C).where(_C.c.conversation_id == bindparam("id"))
-_SAVE_CONVERSATION = update(_C).where(_C.c.conversation_id == bindparam("id"))
-_FIND_MESSAGE = select(_M).where(_M.c.message_id == bindparam("id"))
-_RECENT_MESSAGES = (
+_CONVERSATIONS = KeyedTable(_C)
+SHOWN = tuple(each.value for each in Deletion if not each.hides)
+"""Values of `deletion` under which a conversation is found."""
+_WITH_OLD_EVENTS = Statement(
+    select(_C.c.conversation_id)
+    .where(_C.c.oldest_event_time.is_not(None), _C.c.oldest_event_time < bindparam("time"))
+    .order_by(_C.c.oldest_event_time)
+    .limit(bindparam("most"))
+)
+_INSERT_MESSAGE = Statement(insert(_M))
+_INSERT_REQUEST = Statement(insert(_R))
+_FIND_MESSAGE = Statement(select(_M).where(_M.c.message_id == bindparam("id")))
+_ASSIGN_MESSAGE = Statement(
+    update(_M)
+    .where(_M.c.message_id == bindparam("id"))
+    .values(interaction_id=bindparam("interaction"), run_id=bindparam("run"))
+)
+_RECENT_MESSAGES = Statement(
     select(_M).where(_M.c.conversation_id == bindparam("id")).order_by(_M.c.position.desc()).limit(bindparam("most"))
 )
-_FIND_REQUEST = select(_R).where(
-    _R.c.tenant == bindparam("tenant"),
-    _R.c.principal == bindparam("principal"),
-    _R.c.method == bindparam("method"),
-    _R.c.request_id == bindparam("request_id"),
+_FIND_REQUEST = Statement(
+    select(_R).where(
+        _R.c.tenant == bindparam("tenant"),
+        _R.c.principal == bindparam("principal"),
+        _R.c.method == bindparam("method"),
+        _R.c.request_id == bindparam("request_id"),
+    )
 )
 
 
 class ConversationRows:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._rows = _CONVERSATIONS.rows(connection)
 
     def insert(self, conversation: Conversation) -> None:
-        self._connection.execute(_INSERT_CONVERSATION, rows.conversation_row(conversation))
+        self._rows.put(rows.conversation_row(conversation))
 
     def find(self, conversation_id: str) -> Conversation | None:
-        row = self._connection.execute(_FIND_CONVERSATION, {"id": conversation_id}).mappings().first()
+        row = self._rows.find(conversation_id)
         return None if row is None else rows.conversation_of(row)
 
     def save(self, conversation: Conversation) -> None:
-        self._connection.execute(
-            _SAVE_CONVERSATION,
-            {"id": conversation.conversation_id, **rows.conversation_changes(conversation)},
-        )
+        self._rows.put(rows.conversation_row(conversation))
+
+    def with_events_before(self, time: datetime, limit: int) -> list[str]:
+        return _WITH_OLD_EVENTS.scalars(self._connection, {"time": to_micros(time), "most": limit})
 
     def page(self, tenant: str, principal: str, before: tuple[datetime, str] | None, limit: int) -> list[Conversation]:
-        query = select(_C).where(_C.c.tenant == tenant, _C.c.principal == principal)
+        query = select(_C).where(_C.c.tenant == tenant, _C.c.principal == principal, _C.c.deletion.in_(SHOWN))
         if before is not None:
             query = query.where(tuple_(_C.c.create_time, _C.c.conversation_id) < (to_micros(before[0]), before[1]))
         query = query.order_by(_C.c.create_time.desc(), _C.c.conversation_id.desc()).limit(limit)
@@ -61,16 +77,14 @@ class MessageRows:
         self._connection = connection
 
     def insert(self, message: Message) -> None:
-        self._connection.execute(_INSERT_MESSAGE, rows.message_row(message))
+        _INSERT_MESSAGE.execute(self._connection, rows.message_row(message))
 
     def find(self, message_id: str) -> Message | None:
-        row = self._connection.execute(_FIND_MESSAGE, {"id": message_id}).mappings().first()
+        row = _FIND_MESSAGE.first(self._connection, {"id": message_id})
         return None if row is None else rows.message_of(row)
 
     def assign(self, message_id: str, interaction_id: str, run_id: str) -> None:
-        self._connection.execute(
-            update(_M).where(_M.c.message_id == message_id).values(interaction_id=interaction_id, run_id=run_id)
-        )
+        _ASSIGN_MESSAGE.execute(self._connection, {"id": message_id, "interaction": interaction_id, "run": run_id})
 
     def page(self, conversation_id: str, after: int, limit: int) -> list[Message]:
         query = (
@@ -82,7 +96,7 @@ class MessageRows:
         return [rows.message_of(r) for r in self._connection.execute(query).mappings()]
 
     def recent(self, conversation_id: str, limit: int) -> list[Message]:
-        found = self._connection.execute(_RECENT_MESSAGES, {"id": conversation_id, "most": limit}).mappings()
+        found = _RECENT_MESSAGES.all(self._connection, {"id": conversation_id, "most": limit})
         newest_first = [rows.message_of(r) for r in found]
         return newest_first[::-1]
 
@@ -98,7 +112,7 @@ class RequestRows:
             "method": scope.method,
             "request_id": scope.request_id,
         }
-        row = self._connection.execute(_FIND_REQUEST, key).mappings().first()
+        row = _FIND_REQUEST.first(self._connection, key)
         if row is None:
             return None
         return AcceptedRequest(
@@ -108,12 +122,13 @@ class RequestRows:
             row["message_id"],
             row["interaction_id"],
             row["run_id"],
+            event_sequence=row["event_sequence"],
         )
 
     def insert(self, request: AcceptedRequest, now: datetime) -> None:
         scope = request.scope
-        self._connection.execute(
-            _INSERT_REQUEST,
+        _INSERT_REQUEST.execute(
+            self._connection,
             {
                 "tenant": scope.tenant,
                 "principal": scope.principal,
@@ -124,6 +139,7 @@ class RequestRows:
                 "message_id": request.message_id,
                 "interaction_id": request.interaction_id,
                 "run_id": request.run_id,
+                "event_sequence": request.event_sequence,
                 "create_time": to_micros(now),
             },
         )

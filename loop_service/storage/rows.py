@@ -6,15 +6,13 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import RowMapping
-
-from loop_service.domain.conversation import Conversation, Message, Role
+from handrail_storage import Row
+from loop_service.domain.conversation import Conversation, Divergence, Message, Role
 from loop_service.domain.decision import CallRecord, Effect, Outcome
+from loop_service.domain.deletion import Deletion
 from loop_service.domain.interaction import Interaction, InteractionState, Requester, Stop, StopKind
 from loop_service.domain.run import Run, RunState, Usage
 from loop_service.domain.times import from_micros, to_micros
-
-Row = RowMapping
 
 
 def micros(time: datetime | None) -> int | None:
@@ -25,8 +23,11 @@ def time_of(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def conversation_row(c: Conversation) -> dict[str, Any]:
@@ -52,6 +53,15 @@ def conversation_changes(c: Conversation) -> dict[str, Any]:
         "domain_session_id": c.domain_session_id,
         "history_id": c.history_id,
         "unclosed_interaction_id": c.unclosed_interaction_id,
+        "loop_history_id": c.loop_history_id,
+        "session_revision": c.session_revision,
+        "divergence": c.divergence.value,
+        "first_sequence": c.first_sequence,
+        "oldest_event_time": micros(c.oldest_event_time),
+        "deletion": c.deletion.value,
+        "delete_time": micros(c.delete_time),
+        "deleted_by": c.deleted_by,
+        "erase_due": micros(c.erase_due),
     }
 
 
@@ -72,6 +82,15 @@ def conversation_of(r: Row) -> Conversation:
         r["domain_session_id"],
         r["history_id"],
         r["unclosed_interaction_id"],
+        r["loop_history_id"],
+        r["session_revision"],
+        Divergence(r["divergence"]),
+        first_sequence=r["first_sequence"],
+        oldest_event_time=time_of(r["oldest_event_time"]),
+        deletion=Deletion(r["deletion"]),
+        delete_time=time_of(r["delete_time"]),
+        deleted_by=r["deleted_by"],
+        erase_due=time_of(r["erase_due"]),
     )
 
 
@@ -163,9 +182,12 @@ def interaction_row(i: Interaction) -> dict[str, Any]:
         "standing_decision": i.standing_decision,
         "clarification_id": i.clarification_id,
         "approval_id": i.approval_id,
+        "approved_id": i.approved_id,
         "wait_until": micros(i.wait_until),
         "wait_signal": i.wait_signal,
         "settle_attempts": i.settle_attempts,
+        "kept_signals": i.kept_signals,
+        "unclear_number": i.unclear_number,
         "create_time": to_micros(i.create_time),
         "update_time": to_micros(i.update_time),
         "end_time": micros(i.end_time),
@@ -209,9 +231,12 @@ def interaction_of(r: Row) -> Interaction:
         standing_decision=r["standing_decision"],
         clarification_id=r["clarification_id"],
         approval_id=r["approval_id"],
+        approved_id=r["approved_id"],
         wait_until=time_of(r["wait_until"]),
         wait_signal=r["wait_signal"],
         settle_attempts=r["settle_attempts"],
+        kept_signals=r["kept_signals"],
+        unclear_number=r["unclear_number"],
     )
 
 

@@ -8,12 +8,19 @@ from typing import Protocol
 
 from handrail.adapter.v1 import artifact_service_pb2 as artifact_pb
 from handrail_rpc.errors import Unavailable
+from loop_service.application.audit_trail import AuditTrail
 from loop_service.application.cancel_interaction import CancelInteraction
 from loop_service.application.create_conversation import CreateConversation
+from loop_service.application.delete_conversation import DeleteConversation
 from loop_service.application.environment import Environment
+from loop_service.application.list_diverged import ListDiverged
 from loop_service.application.queries import ListDomains, Queries
+from loop_service.application.recover_conversation import RecoverConversation
+from loop_service.application.report_channel_failure import ReportChannelFailure
 from loop_service.application.resolve_approval import ResolveApproval
 from loop_service.application.send_message import SendMessage
+from loop_service.application.settle_execution import SettleExecution
+from loop_service.application.signal_interaction import SignalInteraction
 from loop_service.application.stream_events import StreamEvents
 
 
@@ -42,6 +49,13 @@ class ReadyUseCases:
     resolve_approval: ResolveApproval
     cancel_interaction: CancelInteraction
     stream_events: StreamEvents
+    audit_trail: AuditTrail
+    delete_conversation: DeleteConversation
+    report_channel_failure: ReportChannelFailure
+    settle_execution: SettleExecution
+    signal_interaction: SignalInteraction
+    list_diverged: ListDiverged
+    recover_conversation: RecoverConversation
 
 
 class UseCases:
@@ -94,3 +108,31 @@ class UseCases:
     @property
     def stream_events(self) -> StreamEvents:
         return self._get().stream_events
+
+    @property
+    def audit_trail(self) -> AuditTrail:
+        return self._get().audit_trail
+
+    @property
+    def settle_execution(self) -> SettleExecution:
+        return self._get().settle_execution
+
+    @property
+    def delete_conversation(self) -> DeleteConversation:
+        return self._get().delete_conversation
+
+    @property
+    def report_channel_failure(self) -> ReportChannelFailure:
+        return self._get().report_channel_failure
+
+    @property
+    def signal_interaction(self) -> SignalInteraction:
+        return self._get().signal_interaction
+
+    @property
+    def list_diverged(self) -> ListDiverged:
+        return self._get().list_diverged
+
+    @property
+    def recover_conversation(self) -> RecoverConversation:
+        return self._get().recover_conversation

@@ -191,11 +191,22 @@ class Runner:
             logger.error("run could not be given up", exc_info=error)
 
     async def _put_back(self, context: RunContext) -> None:
-        try:
-            pause = min(0.2 * 2 ** min(context.attempt, 16), _MOST_PAUSE_SECONDS)
-            await self._claims.put_back(context, timedelta(seconds=pause))
-        except Exception as error:
-            logger.warning("run could not be put back", exc_info=error)
+        """Queue the run again; where the storage is away, once it is back, so that nobody waits for the lease's end."""
+        pause = timedelta(seconds=min(0.2 * 2 ** min(context.attempt, 16), _MOST_PAUSE_SECONDS))
+        clock = asyncio.get_running_loop().time
+        lapsed = clock() + self._lease.total_seconds()
+        while True:
+            try:
+                await self._claims.put_back(context, pause)
+                return
+            except Unavailable as away:
+                if clock() >= lapsed:
+                    logger.warning("run could not be put back", reason=away.reason)
+                    return
+                await asyncio.sleep(self._poll_seconds)
+            except Exception as error:
+                logger.warning("run could not be put back", exc_info=error)
+                return
 
     async def _claim_forever(self) -> None:
         while True:

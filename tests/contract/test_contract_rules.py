@@ -17,14 +17,17 @@ OURS = [file for file in FILES if file.package.startswith("handrail.")]
 
 READ_ONLY = {"ListDomains", "GetConversation", "ListConversations", "ListMessages", "WatchConversation",
              "GetInteraction", "GetRun", "ListPending", "ListAuditEvents", "GetArtifact", "ListArtifacts",
-             "ReadArtifact", "DescribeDomain", "GetSession"}  # fmt: skip
+             "ReadArtifact", "DescribeDomain", "GetSession", "VerifyAudit", "GetApproval",
+             "ListDivergedConversations"}  # fmt: skip
 SERVED = {
     "handrail.loop.v1.WorkflowLoopService": {
         "ListDomains", "CreateConversation", "GetConversation", "ListConversations", "ListMessages", "SendMessage",
         "ResolveApproval", "WatchConversation", "CancelInteraction", "GetInteraction", "GetRun", "ListPending",
-        "ListAuditEvents"},
+        "ListAuditEvents", "VerifyAudit", "GetApproval", "SignalInteraction", "SettleExecution", "DeleteConversation",
+        "ReportChannelFailure", "ListDivergedConversations", "RecoverConversation"},
     "handrail.adapter.v1.DomainAdapterService": {
-        "DescribeDomain", "OpenSession", "Decide", "ExecuteTool", "CancelInteraction", "GetSession"},
+        "DescribeDomain", "OpenSession", "Decide", "ExecuteTool", "CancelInteraction", "GetSession",
+        "SettleExecution", "DeleteSession"},
     "handrail.adapter.v1.ArtifactService": {"GetArtifact", "ListArtifacts", "ReadArtifact"},
 }  # fmt: skip
 
@@ -73,7 +76,7 @@ def test_times_are_timestamps_named_time_and_ids_name_their_kind() -> None:
             assert "cancelled" not in field.name
 
 
-@pytest.mark.parametrize("enum", ["InteractionState", "RunState", "TaskState", "ApprovalOutcome"])
+@pytest.mark.parametrize("enum", ["InteractionState", "RunState", "TaskState", "ApprovalOutcome", "ApprovalState"])
 def test_each_state_says_active_waiting_or_terminal(enum: str) -> None:
     text = "\n".join(path.read_text() for path in (ROOT / "proto/handrail").rglob("*.proto"))
     (body,) = re.findall(rf"enum {enum} {{(.*?)\n}}", text, re.DOTALL)

@@ -59,7 +59,10 @@ class FakeAdapter:
         self.decide_requests: list[pb.DecideRequest] = []
         self.execute_requests: list[pb.ExecuteToolRequest] = []
         self.cancel_requests: list[pb.CancelInteractionRequest] = []
+        self.delete_requests: list[pb.DeleteSessionRequest] = []
         self.refusals: dict[str, list[Refusal]] = {}
+        self.late_refusals: dict[str, list[Refusal]] = {}
+        self.on_arrival: dict[str, Callable[[], None]] = {}
         self.gates: dict[str, asyncio.Event] = {}
         self.arrived: dict[str, asyncio.Event] = {}
         self.progress: list[tuple[int, str]] = []
@@ -68,6 +71,7 @@ class FakeAdapter:
         self.begun: dict[str, list[str]] = {}
         self.closed: set[str] = set()
         self.executions = 0
+        self.generations = 0
         self._server: grpc.aio.Server | None = None
         self._port = 0
 
@@ -95,6 +99,10 @@ class FakeAdapter:
         """Answer the next calls of `method` with these, in this order."""
         self.refusals.setdefault(method, []).extend(refusals)
 
+    def refuse_late(self, method: str, refusal: Refusal) -> None:
+        """Answer a call that stands at the gate of `hold` with this, once the gate is open."""
+        self.late_refusals.setdefault(method, []).append(refusal)
+
     def hold(self, method: str) -> asyncio.Event:
         """Calls of `method` stand still until the returned event is set."""
         self.gates[method] = asyncio.Event()
@@ -107,6 +115,8 @@ class FakeAdapter:
             await self.arrived[method].wait()
 
     async def pass_gate(self, method: str, context: Context) -> None:
+        if method in self.on_arrival:
+            self.on_arrival[method]()
         waiting = self.refusals.get(method)
         if waiting:
             await refuse_call(context, waiting.pop(0))
@@ -114,6 +124,9 @@ class FakeAdapter:
         if gate is not None:
             self.arrived[method].set()
             await gate.wait()
+        late = self.late_refusals.get(method)
+        if late:
+            await refuse_call(context, late.pop(0))
 
 
 async def refuse_call(context: Context, refusal: Refusal) -> None:
@@ -159,7 +172,7 @@ class _Servicer(domain_adapter_service_pb2_grpc.DomainAdapterServiceServicer):
             decision.decision_id = f"dec_{request.interaction_id}_{request.decision_number}"
             decision.plan_version = max(decision.plan_version, request.base_plan_version)
             fake.decisions[key] = decision.SerializeToString()
-        yield pb.DecideResponse(usage=pb.ModelUsage(generations=0, prompt_tokens=7, output_tokens=3))
+        yield pb.DecideResponse(usage=pb.ModelUsage(generations=fake.generations, prompt_tokens=7, output_tokens=3))
         yield pb.DecideResponse(decision=decision_pb2.Decision.FromString(fake.decisions[key]))
 
     async def ExecuteTool(
@@ -208,6 +221,12 @@ class _Servicer(domain_adapter_service_pb2_grpc.DomainAdapterServiceServicer):
             if attempt.done():
                 call.outcome.CopyFrom(attempt.result())
         return response
+
+    async def DeleteSession(self, request: pb.DeleteSessionRequest, context: Context) -> pb.DeleteSessionResponse:
+        fake = self._fake
+        fake.delete_requests.append(request)
+        await fake.pass_gate("DeleteSession", context)
+        return pb.DeleteSessionResponse(erased=True)
 
     async def GetSession(self, request: pb.GetSessionRequest, context: Context) -> pb.GetSessionResponse:
         return pb.GetSessionResponse(session=session_pb2.Session(domain_session_id=request.domain_session_id))

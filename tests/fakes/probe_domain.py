@@ -1,4 +1,4 @@
-"""A tiny domain that exercises every path of the Adapter's engine: notes, places and a bell.
+"""A tiny domain that exercises every path of the Adapter's engine: notes, places, a bell and a notice board.
 
 Plain functions around a `World`, so that tests can hold a tool, break it and count its effects. The planner reads a
 small command language: "look Berlin then measure it". Used by tests of the Adapter and by tests.fakes.probe_adapter.
@@ -6,20 +6,23 @@ small command language: "look Berlin then measure it". Used by tests of the Adap
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from adapter_service.sdk import (
+    NOT_EXECUTED,
     ApprovalRule,
     ArtifactFill,
     ArtifactKind,
     ArtifactOutput,
+    BaseChanged,
     Candidate,
     Candidates,
     Claim,
@@ -28,6 +31,7 @@ from adapter_service.sdk import (
     EntityCitation,
     Fill,
     Finding,
+    NotExecuted,
     PlanningRequest,
     Proposal,
     Referent,
@@ -47,15 +51,21 @@ from adapter_service.sdk import (
     ToolError,
     Unresolved,
     ValueFill,
+    Wait,
 )
 
+BOARD = "board"
 PLACES = {"BER": "Berlin", "PAR": "Paris", "LGB": "London", "LCA": "London"}
 HELD_SECONDS = 60
 
 
 @dataclass
 class World:
-    """What the tools act on. `effects` counts effects by idempotency key; `folder` keeps them across processes."""
+    """What the tools act on. `effects` counts effects by idempotency key; `folder` keeps them across processes.
+
+    `board` is what stands on the notice board, which anybody may write to; `rulebook` the version that notes are
+    checked by. `posted` are the arguments with which a note was put up.
+    """
 
     folder: Path | None = None
     held: dict[str, threading.Event] = field(default_factory=dict)
@@ -68,6 +78,10 @@ class World:
     answer_suffix: str = ""
     with_probe: bool = False
     policy_version: int = 1
+    board: str = ""
+    rulebook: str = "1"
+    posted: list[dict[str, Any]] = field(default_factory=list)
+    acted: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def hold(self, name: str) -> threading.Event:
@@ -90,6 +104,7 @@ class World:
     def act(self, key: str) -> None:
         """One effect in the world; in a process of its own it is written durably, then the fifo holds the tool."""
         self.effects[key] += 1
+        self.acted.set()
         if self.folder is None:
             return
         with (self.folder / "effects.txt").open("a") as file:
@@ -155,7 +170,10 @@ def make_domain(world: World) -> Domain:
         new = {"title": title, "level": level}
         return {**note, **{name: value for name, value in new.items() if value is not None}}
 
-    def check_note(note: dict[str, Any]) -> list[Finding]:
+    def check_note(note: dict[str, Any], beside: dict[str, Any] | None = None) -> list[Finding]:
+        world.pass_gate("check_note")
+        if beside is not None and beside["title"] == note["title"]:
+            return [Finding(Severity.ERROR, "/title", "title", "title_taken", Text("It is taken.", "Он занят."))]
         if note["level"] is not None:
             return []
         missing = Text("The level is missing.", "Не указан уровень.")
@@ -173,10 +191,42 @@ def make_domain(world: World) -> Domain:
             return None
         return {"title": "found", "key": context.idempotency_key}
 
+    def put_up(note: dict[str, Any], context: ToolContext) -> dict[str, Any]:
+        world.pass_gate("put_up")
+        if _sha256(world.board) != context.base_sha256:
+            raise BaseChanged
+        world.pass_gate("put_up_checked")
+        world.posted.append(note)
+        world.board = note["title"]
+        world.act(context.idempotency_key)
+        world.pass_gate("put_up_written")
+        return {"title": note["title"]}
+
+    def find_put_up(given: Any, context: ToolContext) -> dict[str, Any] | NotExecuted | None:
+        if world.board == given["note"]["title"]:
+            return {"title": world.board}
+        return NOT_EXECUTED if _sha256(world.board) == context.base_sha256 else None
+
     def ring(count: int, context: ToolContext) -> dict[str, Any]:
         world.pass_gate("ring")
         world.act(context.idempotency_key)
         return {"rung": count}
+
+    def nap(seconds: float) -> dict[str, Any]:
+        return {"seconds": seconds}
+
+    def await_word(word: str, limit: float) -> dict[str, Any]:
+        world.pass_gate("await_word")
+        return {"word": word, "limit": limit}
+
+    def spell(letters: str) -> dict[str, Any]:
+        return {"letters": letters}
+
+    def say_word(result: dict[str, Any], _locale: str) -> str:
+        woken = result.get("wake_up")
+        if woken is None:
+            return f"Waits for {result['word']}."
+        return f"No {result['word']} came." if woken["limit_passed"] else f"Heard {result['word']}: {woken['payload']}."
 
     def cites(result: dict[str, Any]) -> tuple[EntityCitation, ...]:
         return (EntityCitation("place", result["identity"]),)
@@ -213,6 +263,17 @@ def make_domain(world: World) -> Domain:
         tool(fail, Effect.READ, "never"),
         tool(slow, Effect.READ, "never", timeout=timedelta(milliseconds=50)),
         tool(guarded, Effect.READ, "Secret.", roles=("boss",)),
+        tool(nap, Effect.READ, "Napped.", waits=lambda r: Wait(until=timedelta(seconds=r["seconds"]))),
+        Tool(
+            "await_word",
+            await_word,
+            Effect.READ,
+            Text("Await word", "Дождаться слова"),
+            Text("Await word", "Дождаться слова"),
+            say_word,
+            waits=lambda r: Wait(signal=r["word"], limit=timedelta(seconds=r["limit"])),
+        ),
+        tool(spell, Effect.READ, "Spelled {r[letters]}."),
         tool(
             write_note,
             Effect.DRAFT,
@@ -236,8 +297,9 @@ def make_domain(world: World) -> Domain:
             Text("Check note", "Проверить заметку"),
             Text("Check note", "Проверить заметку"),
             lambda findings, locale: " ".join(f.message.localized(locale) for f in findings) or "The note is fine.",
-            artifacts={"note": "note"},
+            artifacts={"note": "note", "beside": "note"},
             validates="note",
+            reads=("rulebook",),
         ),
         tool(
             post_note,
@@ -249,6 +311,16 @@ def make_domain(world: World) -> Domain:
             approval=ApprovalRule("editor", timedelta(hours=1)),
             preview=lambda given, _locale: f"post {given['note']['title']} at {given['note']['level']}",
             probe=find_post,
+            timeout=timedelta(seconds=30),
+        ),
+        tool(
+            put_up,
+            Effect.EXTERNAL,
+            "Put up {r[title]}.",
+            artifacts={"note": "note"},
+            target=lambda _given: BOARD,
+            base=lambda _given: _sha256(world.board),
+            probe=find_put_up,
             timeout=timedelta(seconds=30),
         ),
         tool(
@@ -282,7 +354,13 @@ def make_domain(world: World) -> Domain:
             Claim("post_note", re.compile("Posted the note")),
             Claim("write_note", re.compile("Wrote the note"), artifact=True),
         ),
+        sources={"rulebook": lambda: world.rulebook},
     )
+
+
+def _sha256(text: str) -> str:
+    """Of what stands on the board; "" where nothing does."""
+    return hashlib.sha256(text.encode()).hexdigest() if text else ""
 
 
 def resolve_place(text: str, _context: ResolveContext) -> Resolution:
@@ -312,11 +390,15 @@ class ProbePlanner:
             raise RuntimeError("a planner that breaks")
         if not request.begins_interaction:
             return self._reply(request, text)
+        text = text.removeprefix("new ")
         if text.startswith("say "):
             return Proposal(ReplyVerdict.NEW_REQUEST, reply=Text(text[4:], text[4:]))
         drafts: list[TaskDraft] = []
         for part in text.split(" then "):
-            drafts += self._command(part.strip(), drafts, request)
+            # What follows a wait comes after it.
+            after = (drafts[-1].name,) if drafts and drafts[-1].tool in ("nap", "await_word") else ()
+            made = self._command(part.strip(), drafts, request)
+            drafts += [replace(draft, after=(*draft.after, *after)) for draft in made]
         return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(drafts))
 
     def _reply(self, request: PlanningRequest, text: str) -> Proposal:
@@ -359,10 +441,22 @@ class ProbePlanner:
             title, _, level = rest.partition(" at ")
             fills: dict[str, Fill] = {"title": ValueFill(title)} if title else {}
             if level:
-                fills["level"] = ValueFill(int(level))
+                fills["level"] = ValueFill(int(level)) if level.isdecimal() else TextFill(level)
             return [TaskDraft(name, "write_note", fills)]
         if verb in ("check", "post"):
             return [TaskDraft(name, f"{verb}_note", {"note": fill})]
+        if verb == "nap":
+            return [TaskDraft(name, "nap", {"seconds": ValueFill(float(rest))})]
+        if verb == "await":
+            word, _, limit = rest.partition(" within ")
+            return [TaskDraft(name, "await_word", {"word": ValueFill(word), "limit": ValueFill(float(limit or 3600))})]
+        if verb == "spell":
+            return [TaskDraft(name, "spell", {"letters": ResultFill(before[-1].name, "wake_up.payload.letters")})]
+        if verb == "put":
+            return [TaskDraft(name, "put_up", {"note": fill})]
+        if verb == "compare":
+            first = next(draft.name for draft in before if draft.tool == "write_note")
+            return [TaskDraft(name, "check_note", {"note": fill, "beside": ArtifactFill(task=first)})]
         if verb in ("ring", "toll"):
             return [TaskDraft(name, verb, {"count": ValueFill(int(rest))})]
         if verb == "fetch":

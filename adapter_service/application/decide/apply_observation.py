@@ -17,19 +17,26 @@ from adapter_service.domain import failure_texts as texts
 from adapter_service.domain import policy
 from adapter_service.domain.approval import ApprovalState
 from adapter_service.domain.decision import Blocked, DecisionOutcome
-from adapter_service.domain.errors import DecisionContradiction, InvalidObservation, UnexpectedObservation
+from adapter_service.domain.errors import (
+    DecisionContradiction,
+    InvalidObservation,
+    ToolCallUnknown,
+    UnexpectedObservation,
+)
 from adapter_service.domain.failure import PolicyBlock, Stage
+from adapter_service.domain.ledger import ExecutionState
 from adapter_service.domain.observation import (
     ActionChoice,
     ApprovalResolved,
     ClarificationReply,
     Observation,
+    Retry,
     ToolFinished,
     UserMessage,
     Verdict,
     WakeUp,
 )
-from adapter_service.domain.plan import Origin, Plan
+from adapter_service.domain.plan import Origin, Plan, TaskState
 from adapter_service.sdk import Proposal, ReplyVerdict, Text
 
 
@@ -52,6 +59,10 @@ def apply_observation(turn: Turn) -> DecisionOutcome | None:
         case ApprovalResolved():
             return _resolve_approval(turn, observation)
         case WakeUp():
+            _wake(turn, observation)
+            return None
+        case Retry():
+            _take_up(turn, observation)
             return None
 
 
@@ -61,11 +72,13 @@ def _refuse_unexpected(turn: Turn, observation: Observation) -> None:
     def unexpected(state: str) -> UnexpectedObservation:
         return UnexpectedObservation(command.interaction_id, f"interaction {command.interaction_id} {state}")
 
-    begins = isinstance(observation, UserMessage) and observation.begins_interaction
+    retries = isinstance(observation, Retry)
+    begins = retries or (isinstance(observation, UserMessage) and observation.begins_interaction)
     if begins != (command.decision_number == 1):
-        raise InvalidObservation.field(
-            "observation.user_message.begins_interaction", "must be true exactly for decision_number 1"
-        )
+        field = "retry" if retries else "user_message.begins_interaction"
+        raise InvalidObservation.field(f"observation.{field}", "must be set exactly for decision_number 1")
+    if retries:
+        return  # the plan that was loaded is the ended interaction's
     if plan.ended:
         raise unexpected("has ended; a message begins another one")
     if plan.calls and not isinstance(observation, ToolFinished):
@@ -80,6 +93,8 @@ def _refuse_unexpected(turn: Turn, observation: Observation) -> None:
         raise unexpected("has no open approval")
     if isinstance(observation, WakeUp) and (plan.question or plan.approval_digest or plan.offer):
         raise unexpected("waits for an answer, not for a time or a signal")
+    if isinstance(observation, WakeUp) and not plan.awaited:
+        raise unexpected("does not wait for a time or a signal")
 
 
 def _begin(turn: Turn, text: str) -> DecisionOutcome | None:
@@ -99,6 +114,19 @@ def _begin(turn: Turn, text: str) -> DecisionOutcome | None:
     return None
 
 
+def _take_up(turn: Turn, retry: Retry) -> None:
+    """Go on with the plan of an ended interaction where the call surely had no effect; otherwise it is refused."""
+    execution = turn.situation.executions.get(retry.tool_call_id)
+    if execution is None:
+        raise ToolCallUnknown(retry.tool_call_id)
+    if execution.state not in (ExecutionState.FAILED, ExecutionState.BLOCKED):
+        raise UnexpectedObservation(
+            retry.interaction_id,
+            f"tool call {retry.tool_call_id} is {execution.state.value}; only one that was not executed is tried again",
+        )
+    turn.plan = turn.plan.taken_up(retry.tool_call_id)
+
+
 def _reply(turn: Turn, proposal: Proposal) -> Text:
     if proposal.reply is not None:
         return proposal.reply
@@ -107,6 +135,13 @@ def _reply(turn: Turn, proposal: Proposal) -> Text:
     titles = [tool.title for tool in turn.domain.tools if policy.role_permits(turn.command.principal.roles, tool)]
     joined = Text("; ".join(title.en for title in titles), "; ".join(title.ru for title in titles))
     return texts.filled(texts.NOT_UNDERSTOOD, titles=joined)
+
+
+def _wake(turn: Turn, wake_up: WakeUp) -> None:
+    """The awaited task is done. A wake-up is authoritative: whether it was due is not asked of any clock here."""
+    task = turn.plan.task(turn.plan.awaited)
+    told = {"signal": wake_up.signal, "payload": dict(wake_up.payload), "limit_passed": wake_up.limit_passed}
+    turn.plan = turn.plan.with_task(replace(task, state=TaskState.DONE, wait=None, wake_up=told))
 
 
 def _choose(turn: Turn, choice: ActionChoice) -> None:

@@ -14,7 +14,7 @@ from adapter_service.domain.answer import failed_check
 from adapter_service.domain.artifact import ArtifactReference
 from adapter_service.domain.decision import Answer, Complete, Fail
 from adapter_service.domain.failure import Stage
-from adapter_service.domain.observation import ActionChoice, ApprovalResolved, ToolFinished, WakeUp
+from adapter_service.domain.observation import ActionChoice, ApprovalResolved, Retry, ToolFinished, WakeUp
 from adapter_service.domain.plan import Task, TaskState
 from adapter_service.sdk import Effect, EntityCitation
 from handrail_rpc.digest import canonical_json
@@ -99,7 +99,7 @@ def _known_identities(turn: Turn, done: tuple[Task, ...]) -> frozenset[str]:
 
 def _own_words(turn: Turn) -> str:
     observation = turn.command.observation
-    if isinstance(observation, ActionChoice | ToolFinished | WakeUp):
+    if isinstance(observation, ActionChoice | ToolFinished | WakeUp | Retry):
         return ""
     return observation.comment if isinstance(observation, ApprovalResolved) else observation.text
 

@@ -1,19 +1,19 @@
 """`Decide`: one numbered decision (requirements B1 to B3). Called by the servicer.
 
-Load from one snapshot, compute in a thread outside any transaction, then one transaction checks everything again and
-stores plan, facts, calls, approval and decision (soundness rules first_writer, fence_interaction, tombstone,
+In one thread load from one snapshot and compute outside any transaction; then one transaction checks everything again
+and stores plan, facts, calls, approval and decision (soundness rules first_writer, fence_interaction, tombstone,
 supersede_in_decide). Equal requests get the stored bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from adapter_service.application.check_access import check_access
 from adapter_service.application.decide.apply_observation import apply_observation
-from adapter_service.application.decide.load_situation import load_situation
+from adapter_service.application.decide.load_situation import load_retried, load_situation
 from adapter_service.application.decide.next_step import next_step
 from adapter_service.application.decide.summary import summary_of_outcome
 from adapter_service.application.decide.turn import DecideCommand, Situation, Turn
@@ -23,7 +23,8 @@ from adapter_service.domain.decision import Blocked, Complete, Decision, Decisio
 from adapter_service.domain.errors import DecisionContradiction, DecisionGap, InteractionClosed, StalePlanVersion
 from adapter_service.domain.failure import Failure, Progress, Stage
 from adapter_service.domain.ledger import ExecutionState
-from adapter_service.domain.session import Interaction, StoredDecision
+from adapter_service.domain.observation import Retry
+from adapter_service.domain.session import AtRevision, Interaction, StoredDecision
 from adapter_service.sdk import Domain, ReplyVerdict
 from handrail_rpc.errors import HandrailError, NotFound, Unavailable
 from handrail_rpc.logging import get_logger
@@ -50,7 +51,6 @@ class Decide:
         ids: Ids,
         codec: Codec,
         threads: Threads,
-        read_content: Callable[[str], bytes],
     ) -> None:
         self._unit_of_work = unit_of_work
         self._domains = domains
@@ -58,38 +58,46 @@ class Decide:
         self._ids = ids
         self._codec = codec
         self._threads = threads
-        self._read_content = read_content
 
-    async def run(self, command: DecideCommand) -> bytes:
+    async def run(self, command: DecideCommand) -> AtRevision:
         """The serialized Decision. Raises the refusals of domain.errors, NotFound for an unknown domain or session."""
         domain = self._domains.get(command.domain)
         if domain is None:
             raise NotFound.of("domain", command.domain)
         for _ in range(MOST_RECOMPUTATIONS):
-            found = await self._unit_of_work.read(lambda tx: self._load(tx, command, domain))
-            if isinstance(found, bytes):
+            found = await self._threads.run(lambda: self._load_and_compute(command, domain))
+            if isinstance(found, AtRevision):
                 return await self._replay(command, found)
             try:
-                return await self._decide(command, domain, found)
+                return await self._unit_of_work.write(partial(self._store, found), name="decide.store")
             except _Moved:
                 continue
         raise Unavailable("the session is changing too fast; ask again", reason="SESSION_BUSY")
 
-    async def _decide(self, command: DecideCommand, domain: Domain, situation: Situation) -> bytes:
-        turn, decision = await self._threads.run(lambda: self._compute(command, domain, situation))
-        return await self._unit_of_work.write(lambda tx: self._store(tx, turn, decision))
-
-    async def _replay(self, command: DecideCommand, stored: bytes) -> bytes:
+    async def _replay(self, command: DecideCommand, stored: AtRevision) -> AtRevision:
         def adopt(tx: Transaction) -> None:
             check_access(tx, command)
             tx.interactions.raise_epoch(command.interaction_id, command.epoch)
 
-        await self._unit_of_work.write(adopt)
+        await self._unit_of_work.write(adopt, name="decide.replay")
         return stored
 
-    def _load(self, tx: Transaction, command: DecideCommand, domain: Domain) -> Situation | bytes:
+    def _load_and_compute(self, command: DecideCommand, domain: Domain) -> tuple[Turn, Decision] | AtRevision:
+        found = self._unit_of_work.read_now(lambda tx: self._load(tx, command, domain))
+        return found if isinstance(found, AtRevision) else self._compute(command, domain, found)
+
+    def _read_content(self, sha256: str) -> bytes:
+        """Contents are immutable, so any snapshot will do."""
+        return self._unit_of_work.read_now(lambda tx: tx.artifacts.content(sha256))
+
+    def _load(self, tx: Transaction, command: DecideCommand, domain: Domain) -> Situation | AtRevision:
         session, interaction = check_access(tx, command)
-        return _check_number(tx, command, interaction) or load_situation(tx, session, interaction, domain)
+        stored = _check_number(tx, command, interaction)
+        if stored is not None:
+            return AtRevision(stored, session.revision)
+        if isinstance(command.observation, Retry):
+            return load_retried(tx, session, interaction, command.observation, domain)
+        return load_situation(tx, session, interaction, domain)
 
     def _compute(self, command: DecideCommand, domain: Domain, situation: Situation) -> tuple[Turn, Decision]:
         turn = Turn(command, domain, situation, self._clock(), self._ids, self._read_content)
@@ -124,12 +132,13 @@ class Decide:
             reply_verdict=turn.verdict,
         )
 
-    def _store(self, tx: Transaction, turn: Turn, decision: Decision) -> bytes:
+    def _store(self, computed: tuple[Turn, Decision], tx: Transaction) -> AtRevision:
+        turn, decision = computed
         command = turn.command
         session, interaction = check_access(tx, command)
         stored = _check_number(tx, command, interaction)
         if stored is not None:
-            return stored  # first_writer: the loser's work is discarded
+            return AtRevision(stored, session.revision)  # first_writer: the loser's work is discarded
         if session.revision != turn.situation.session.revision:
             raise _Moved
         now = self._clock()
@@ -137,12 +146,13 @@ class Decide:
             tx.interactions.add(
                 Interaction(command.interaction_id, session.domain_session_id, command.epoch, False, 0, 0), now
             )
-        if command.supersedes:
-            _close(tx, command.supersedes, session.domain_session_id, now)
-        tx.interactions.raise_epoch(command.interaction_id, command.epoch)
+        elif interaction.epoch < command.epoch:
+            tx.interactions.raise_epoch(command.interaction_id, command.epoch)
+        for ended in _ended_by(command):
+            _close(tx, ended, session.domain_session_id, now)
         if command.facts:
             tx.sessions.store_facts(session.domain_session_id, command.facts, now)
-            tx.sessions.touch(session.domain_session_id)
+        tx.sessions.touch(session.domain_session_id, command.known_revision)
         for end in turn.ended_approvals:
             tx.calls.resolve_approval(end.digest, end.state, end.approval_id, end.resolved_by)
         if decision.outcome is not None:
@@ -160,7 +170,7 @@ class Decide:
             StoredDecision(command.decision_number, command.base_plan_version, command.observation_bytes, data),
             now,
         )
-        return data
+        return AtRevision(data, session.revision + 1)
 
 
 def _check_number(tx: Transaction, command: DecideCommand, interaction: Interaction | None) -> bytes | None:
@@ -170,7 +180,7 @@ def _check_number(tx: Transaction, command: DecideCommand, interaction: Interact
     number = command.decision_number
     if number <= stored_number:
         stored = tx.interactions.find_decision(command.interaction_id, number)
-        assert stored is not None  # decisions are never removed
+        assert stored is not None  # decisions go with their session only, which is refused before
         if (stored.base_plan_version, stored.observation_bytes) != (
             command.base_plan_version,
             command.observation_bytes,
@@ -184,6 +194,12 @@ def _check_number(tx: Transaction, command: DecideCommand, interaction: Interact
     if command.base_plan_version != plan_version:
         raise StalePlanVersion(command.base_plan_version, plan_version)
     return None
+
+
+def _ended_by(command: DecideCommand) -> frozenset[str]:
+    """Interactions of which nothing begins any more from this decision on: superseded, or taken up by a retry."""
+    retried = command.observation.interaction_id if isinstance(command.observation, Retry) else ""
+    return frozenset({command.supersedes, retried} - {""})
 
 
 def _close(tx: Transaction, interaction_id: str, domain_session_id: str, now: datetime) -> None:

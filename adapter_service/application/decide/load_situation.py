@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adapter_service.application.decide.turn import Situation
 from adapter_service.application.ports import Transaction
+from adapter_service.application.read_set import holds
 from adapter_service.domain.artifact import ArtifactVersion
+from adapter_service.domain.errors import ToolCallUnknown
 from adapter_service.domain.ledger import ExecutionState
+from adapter_service.domain.observation import Retry
 from adapter_service.domain.plan import Plan
 from adapter_service.domain.session import MOST_ARTIFACTS, Interaction, Session
 from adapter_service.sdk import ArtifactFill, Domain
@@ -15,20 +20,25 @@ def load_situation(tx: Transaction, session: Session, interaction: Interaction |
     """Session, memory, plan, and what the plan's calls and question refer to."""
     plan = tx.interactions.plan(interaction.interaction_id, interaction.plan_version) if interaction else Plan()
     call_ids = [task.tool_call_id for task in plan.tasks if task.tool_call_id]
-    executions = {call_id: row for call_id in call_ids if (row := tx.calls.find_execution(call_id)) is not None}
+    issued = {call_id: call for call_id in call_ids if (call := tx.calls.find_issued(call_id)) is not None}
+    executions = {call_id: call.execution for call_id, call in issued.items() if call.execution is not None}
+    # Tasks that are done name their artifacts.
     made = {
         call_id: version
-        for call_id, row in executions.items()
-        if row.state is ExecutionState.SUCCEEDED and (version := tx.artifacts.made_by(call_id)) is not None
+        for call_id in plan.calls
+        if call_id in executions
+        and executions[call_id].state is ExecutionState.SUCCEEDED
+        and (version := tx.artifacts.made_by(call_id)) is not None
     }
-    inputs = {call_id: call.input_bytes for call_id in call_ids if (call := tx.calls.find_call(call_id)) is not None}
     artifacts = _artifacts(tx, session, plan, made)
     validations = {
         version.artifact_id: found
         for version in artifacts
         if (found := tx.artifacts.find_validation(version.artifact_id, version.version)) is not None
+        and holds(tx, domain, found)
     }
     question = plan.question
+    versions = tx.calls.stored_versions(domain.name)
     return Situation(
         session=session,
         interaction=interaction,
@@ -39,18 +49,17 @@ def load_situation(tx: Transaction, session: Session, interaction: Interaction |
         validations=validations,
         executions=executions,
         made=made,
-        inputs=inputs,
+        inputs={call_id: call.call.input_bytes for call_id, call in issued.items()},
+        results={call_id: call.result for call_id, call in issued.items() if call.result is not None},
         candidates=(
             tx.interactions.candidates(interaction.interaction_id, question.candidates_of)
             if interaction is not None and question is not None and question.candidates_of
             else ()
         ),
         approval=tx.calls.find_approval(plan.approval_digest) if plan.approval_digest else None,
-        policy_version=tx.calls.stored_version(domain.name, "policy", ""),
+        policy_version=versions.get(("policy", ""), ""),
         tool_versions={
-            tool.name: tx.calls.stored_version(domain.name, "tool", tool.name)
-            for tool in domain.tools
-            if tool.effect.needs_approval
+            tool.name: versions.get(("tool", tool.name), "") for tool in domain.tools if tool.effect.needs_approval
         },
     )
 
@@ -69,3 +78,17 @@ def _artifacts(
     older = [tx.artifacts.find(artifact_id) for artifact_id in sorted(named - known - {""})]
     mine = [version for version in older if version and version.domain_session_id == session.domain_session_id]
     return (*newest, *mine)
+
+
+def load_retried(
+    tx: Transaction, session: Session, interaction: Interaction | None, retry: Retry, domain: Domain
+) -> Situation:
+    """The situation of a new interaction that takes up an ended one's plan: its tasks with their calls and results.
+
+    Raises ToolCallUnknown where the session has no such interaction.
+    """
+    ended = tx.interactions.find(retry.interaction_id)
+    if ended is None or ended.domain_session_id != session.domain_session_id:
+        raise ToolCallUnknown(retry.tool_call_id)
+    found = load_situation(tx, session, ended, domain)
+    return replace(found, interaction=interaction, candidates=(), approval=None)

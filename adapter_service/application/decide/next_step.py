@@ -7,6 +7,7 @@ tasks that are ready before the first other task go together.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from adapter_service.application.decide.compose_answer import compose
 from adapter_service.application.decide.prepare_input import PreparedInput, new_call, prepare_input
@@ -15,7 +16,7 @@ from adapter_service.application.decide.resolve_slots import resolve_task
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain import policy
-from adapter_service.domain.decision import Blocked, CallTools, DecisionOutcome, Fail
+from adapter_service.domain.decision import Blocked, CallTools, DecisionOutcome, Fail, Wait
 from adapter_service.domain.failure import Stage
 from adapter_service.domain.ledger import ToolCall
 from adapter_service.domain.plan import Task, TaskState
@@ -23,10 +24,12 @@ from adapter_service.domain.session import MOST_PARALLEL_READS
 from adapter_service.sdk import Effect
 
 MOST_INSERTIONS = 8
+SHORTEST_WAIT = timedelta(milliseconds=1)
 
 
 def next_step(turn: Turn) -> DecisionOutcome:
     """The outcome of the decision; changes `turn.plan` on the way."""
+    turn.plan = replace(turn.plan, awaited="")
     for _ in range(MOST_INSERTIONS):
         task = turn.plan.first_ready()
         if task is None:
@@ -34,6 +37,8 @@ def next_step(turn: Turn) -> DecisionOutcome:
         outcome = _step(turn, task)
         if outcome is not None:
             return outcome
+    if turn.plan.first_ready() is None and (waiting := turn.plan.first_waiting()) is not None:
+        return _wait(turn, waiting)
     if any(task.state is TaskState.OPEN for task in turn.plan.tasks):
         return turn.fail(
             Stage.PLANNING,
@@ -43,6 +48,14 @@ def next_step(turn: Turn) -> DecisionOutcome:
             source_code="no_task_is_ready",
         )
     return compose(turn)
+
+
+def _wait(turn: Turn, task: Task) -> DecisionOutcome:
+    """What is left of the task's wait by this clock; where that is nothing, the Loop still looks into its mailbox."""
+    assert task.wait is not None  # the caller found it so
+    turn.plan = replace(turn.plan, awaited=task.task_id)
+    left = max(task.wait.due - turn.now, SHORTEST_WAIT)
+    return Wait(signal=task.wait.signal, limit=left) if task.wait.signal else Wait(until=left)
 
 
 def _step(turn: Turn, task: Task) -> DecisionOutcome | None:

@@ -15,7 +15,7 @@ from adapter_service.domain.errors import DecisionContradiction
 from adapter_service.domain.failure import Stage
 from adapter_service.domain.ledger import Execution, ExecutionState, Trouble
 from adapter_service.domain.observation import ToolFinished
-from adapter_service.domain.plan import Task, TaskSlot, TaskState
+from adapter_service.domain.plan import PendingWait, Task, TaskSlot, TaskState
 
 
 def observe_calls(turn: Turn, observation: ToolFinished) -> DecisionOutcome | None:
@@ -34,6 +34,7 @@ def observe_calls(turn: Turn, observation: ToolFinished) -> DecisionOutcome | No
         if execution.state is ExecutionState.SUCCEEDED:
             made = turn.situation.made.get(execution.tool_call_id)
             task = replace(task, state=TaskState.DONE, artifact=made.reference if made is not None else None)
+            task = _waiting(turn, task)
         elif execution.state is ExecutionState.BLOCKED:
             task = replace(task.reopened(slots=False), blocked=task.blocked + 1)
         elif _is_mendable(turn, task, execution) and trouble is not None:
@@ -46,6 +47,15 @@ def observe_calls(turn: Turn, observation: ToolFinished) -> DecisionOutcome | No
     if final:
         return _fail(turn, *final[0])
     return _ask_for_other_input(turn, *mendable[0]) if mendable else None
+
+
+def _waiting(turn: Turn, task: Task) -> Task:
+    """The task, not yet done where its result says what it waits for."""
+    tool = turn.tool_of(task)
+    wanted = tool.waits(turn.result(task)) if tool.may_wait else None
+    if wanted is None:
+        return task
+    return replace(task, state=TaskState.CALLED, wait=PendingWait(turn.now + wanted.length, wanted.signal))
 
 
 def _ended(turn: Turn, call_id: str, observation: ToolFinished) -> Execution:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from adapter_service.application.artifact_content import parse_content
+from adapter_service.application.artifact_content import parse_content, parse_stored
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain.artifact import ArtifactVersion
@@ -19,7 +19,7 @@ from adapter_service.domain.failure import Stage
 from adapter_service.domain.ledger import ToolCall
 from adapter_service.domain.plan import SlotState, Task, TaskSlot
 from adapter_service.sdk import Tool
-from handrail_rpc.digest import NotCanonical, canonical_json, parse_json_strict, sha256_hex
+from handrail_rpc.digest import NotCanonical, canonical_json, sha256_hex
 
 MOST_INPUT_BYTES = 256 * 1024
 MOST_SHOWN_CHARACTERS = 200
@@ -65,9 +65,11 @@ def prepare_input(turn: Turn, task: Task) -> PreparedInput | Fail:
     try:
         tool.input_model.model_validate(arguments)
         target = _target(tool, readable, first)
-        data = canonical_json(
-            {"tool": tool.name, "tool_version": str(tool.version), "target": target, "arguments": arguments}
-        )
+        final: dict[str, Any] = {"tool": tool.name, "tool_version": str(tool.version), "target": target}
+        final["arguments"] = arguments
+        if tool.base is not None:
+            final["base_sha256"] = tool.base(readable)
+        data = canonical_json(final)
     except (ValidationError, NotCanonical):
         return _invalid(turn, tool)
     if len(data) > MOST_INPUT_BYTES:
@@ -145,11 +147,17 @@ def readable_input(turn: Turn, tool: Tool, data: bytes) -> dict[str, Any]:
 
 def input_target(data: bytes) -> str:
     """The target of stored input bytes."""
-    target: str = parse_json_strict(data)["target"]
+    target: str = parse_stored(data)["target"]
     return target
+
+
+def input_base(data: bytes) -> str | None:
+    """The base's sha256 in stored input bytes; None where the tool declares no base."""
+    base: str | None = parse_stored(data).get("base_sha256")
+    return base
 
 
 def input_arguments(data: bytes) -> dict[str, Any]:
     """The arguments of stored input bytes."""
-    arguments: dict[str, Any] = parse_json_strict(data)["arguments"]
+    arguments: dict[str, Any] = parse_stored(data)["arguments"]
     return arguments

@@ -10,6 +10,7 @@ from typing import Any
 
 from adapter_service.application.decide.prepare_input import (
     PreparedInput,
+    input_base,
     input_target,
     new_call,
     prepare_input,
@@ -220,11 +221,13 @@ def _announced(turn: Turn, approval: Approval, readable: dict[str, Any]) -> Requ
 
 
 def _change_ref(approval: Approval) -> str:
-    """Target and base as they stand in the hashed input."""
-    target, base = input_target(approval.input_bytes), approval.snapshot
-    if not base.artifact_id:
+    """Target and base as they stand in the hashed input; without a declared base the artifact version is it."""
+    target, replaced, artifact = input_target(approval.input_bytes), input_base(approval.input_bytes), approval.snapshot
+    if replaced is not None:
+        return f"{target} from sha256 {replaced}" if replaced else f"{target} from nothing"
+    if not artifact.artifact_id:
         return target
-    return f"{target} from {base.artifact_id} version {base.artifact_version} sha256 {base.artifact_sha256}"
+    return f"{target} from {artifact.artifact_id} version {artifact.artifact_version} sha256 {artifact.artifact_sha256}"
 
 
 def _call(turn: Turn, task: Task, prepared: PreparedInput) -> CallTools:

@@ -12,6 +12,7 @@ from adapter_service.domain.decision import (
     DecisionOutcome,
     Fail,
     RequestApproval,
+    Wait,
 )
 from adapter_service.sdk import ReplyVerdict, Text
 
@@ -22,6 +23,16 @@ _VERDICTS = {
 }
 _APPROVAL = Text("An approval is needed: ", "Нужно одобрение: ")
 _COMPLETE = Text("The request is answered.", "Ответ готов.")
+
+
+_SIGNAL = Text("Waiting for the signal “{name}”.", "Ожидается сигнал «{name}».")
+_TIME = Text("Waiting for {seconds} s.", "Пауза: {seconds} с.")
+
+
+def _told_wait(wait: Wait, turn: Turn) -> str:
+    if wait.until is None:
+        return _SIGNAL.localized(turn.locale).format(name=wait.signal)
+    return _TIME.localized(turn.locale).format(seconds=f"{wait.until.total_seconds():.0f}")
 
 
 def summary_of_outcome(turn: Turn, outcome: DecisionOutcome | None) -> str:
@@ -37,6 +48,8 @@ def summary_of_outcome(turn: Turn, outcome: DecisionOutcome | None) -> str:
             return "; ".join(action.title for action in actions)
         case RequestApproval():
             return f"{_APPROVAL.localized(turn.locale)}{outcome.title}"
+        case Wait():
+            return _told_wait(outcome, turn)
         case Complete():
             return _COMPLETE.localized(turn.locale)
         case Fail(failure):

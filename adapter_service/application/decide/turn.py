@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from adapter_service.application.artifact_content import parse_stored
 from adapter_service.application.findings import read_result
 from adapter_service.application.ports import Ids
 from adapter_service.domain.approval import Approval, ApprovalState
@@ -31,7 +32,7 @@ from adapter_service.sdk import (
     Text,
     Tool,
 )
-from handrail_rpc.digest import canonical_json, parse_json_strict
+from handrail_rpc.digest import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,15 @@ class DecideCommand:
     history_id: str
     supersedes: str
     request_id: str
+    known_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What one snapshot of the database says. Contents are immutable and read when needed.
 
-    `validations` are those of current versions by artifact id; `executions`, `made` and
-    `inputs` those of the plan's tasks by call id.
+    `validations` are those of current versions by artifact id; `executions`, `made`, `inputs` and `results` (the small
+    ones) those of the plan's tasks by call id.
     """
 
     session: Session
@@ -72,6 +74,7 @@ class Situation:
     executions: Mapping[str, Execution]
     made: Mapping[str, ArtifactVersion]
     inputs: Mapping[str, bytes]
+    results: Mapping[str, bytes]
     candidates: tuple[Candidate, ...]
     approval: Approval | None
     policy_version: str
@@ -149,9 +152,12 @@ class Turn:
         """The stored result of a done task, as the domain's callbacks get it."""
         if task.tool_call_id not in self._results:
             execution = self.situation.executions[task.tool_call_id]
-            data = parse_json_strict(self.read_content(execution.result_sha256))
-            self._results[task.tool_call_id] = read_result(self.tool_of(task), data)
-        return self._results[task.tool_call_id]
+            stored = self.situation.results.get(task.tool_call_id)
+            if stored is None:
+                stored = self.read_content(execution.result_sha256)
+            self._results[task.tool_call_id] = read_result(self.tool_of(task), parse_stored(stored))
+        result = self._results[task.tool_call_id]
+        return result if task.wake_up is None else {**result, "wake_up": dict(task.wake_up)}
 
     def say(self, task: Task) -> str:
         """What a done task says in an answer."""
@@ -159,7 +165,7 @@ class Turn:
 
     def done_tasks(self) -> tuple[Task, ...]:
         """Tasks with a stored result, in plan order."""
-        return tuple(task for task in self.plan.tasks if task.state is TaskState.DONE)
+        return tuple(task for task in self.plan.tasks if task.state is TaskState.DONE or task.wait is not None)
 
     def confirmed_steps(self) -> tuple[ConfirmedStep, ...]:
         """The steps that hold although the request ends (requirement G3)."""

@@ -6,11 +6,18 @@ Made and found by `execute_tool` (soundness rule live_attempt).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from typing import Any
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
 
+from adapter_service.application.ports import Threads
 from adapter_service.domain.decision import ProgressReport
-from handrail_rpc.errors import Unavailable
+from adapter_service.domain.errors import NoThreadFree
+from adapter_service.domain.session import AtRevision
+from handrail_rpc.errors import HandrailError, Unavailable
+
+T = TypeVar("T")
 
 
 class Attempt:
@@ -20,9 +27,9 @@ class Attempt:
         self._loop = asyncio.get_running_loop()
         self._latest: ProgressReport | None = None
         self._changed = asyncio.Event()
-        self._task: asyncio.Task[bytes] | None = None
+        self._task: asyncio.Task[AtRevision] | None = None
 
-    def start(self, work: Coroutine[Any, Any, bytes]) -> asyncio.Task[bytes]:
+    def start(self, work: Coroutine[Any, Any, AtRevision]) -> asyncio.Task[AtRevision]:
         """Run the attempt to its end, whoever watches."""
         self._task = asyncio.create_task(work)
         self._task.add_done_callback(lambda _task: self._wake())
@@ -53,7 +60,15 @@ class Attempt:
             else:
                 await changed.wait()
 
-    async def outcome(self) -> bytes:
+    @property
+    def was_refused(self) -> bool:
+        """Whether it has ended without an outcome, for a reason that another caller may not have."""
+        task = self._task
+        if task is None or not task.done() or task.cancelled():
+            return False
+        return isinstance(task.exception(), HandrailError)
+
+    async def outcome(self) -> AtRevision:
         """The recorded outcome's bytes. Raises what ended the attempt without one, Unavailable at shutdown."""
         assert self._task is not None  # started before anyone can find it
         try:
@@ -61,4 +76,57 @@ class Attempt:
         except asyncio.CancelledError:
             if self._task.cancelled():
                 raise Unavailable("the server is shutting down; ask again", reason="SERVER_DRAINING") from None
+            raise
+
+
+class RunningFunctions:
+    """Functions of tools that are still running in their threads, those whose attempt has timed out included: until
+    such a thread ends, its change may still come (soundness rule settle_dead).
+    """
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._running: Counter[str] = Counter()
+
+    def of(self, tool_call_id: str) -> Threads:
+        """Threads for the functions of one call."""
+        return _CountedThreads(self._threads, lambda change: self._count(tool_call_id, change))
+
+    def is_running(self, tool_call_id: str) -> bool:
+        """Whether a function of the call is running. Safe from any thread."""
+        with self._lock:
+            return self._running[tool_call_id] > 0
+
+    def _count(self, tool_call_id: str, change: int) -> None:
+        with self._lock:
+            self._running[tool_call_id] += change
+            if not self._running[tool_call_id]:
+                del self._running[tool_call_id]
+
+
+class _CountedThreads:
+    """`ports.Threads` that counts what has begun and not ended, in the thread itself."""
+
+    def __init__(self, threads: Threads, count: Callable[[int], None]) -> None:
+        self._threads = threads
+        self._count = count
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """As `ports.Threads.run`. Canceling leaves the count to the thread, which goes on."""
+        begun = threading.Event()
+
+        def counted() -> T:
+            begun.set()
+            try:
+                return function()
+            finally:
+                self._count(-1)
+
+        self._count(1)
+        try:
+            return await self._threads.run(counted)
+        except (NoThreadFree, RuntimeError):
+            if not begun.is_set():  # no thread was free: the function will never run
+                self._count(-1)
             raise

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 from adapter_service.application.check_access import check_access
 from adapter_service.application.decide.prepare_input import input_arguments
 from adapter_service.application.ports import Transaction
+from adapter_service.application.read_set import holds
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain import policy
 from adapter_service.domain.approval import Approval, World, compare
 from adapter_service.domain.errors import AttemptElsewhere, InteractionClosed, ToolCallUnknown
 from adapter_service.domain.failure import PolicyBlock
-from adapter_service.domain.ledger import Execution, ExecutionState, ToolCall, Trouble
-from adapter_service.domain.session import Principal
+from adapter_service.domain.ledger import Execution, ExecutionState, IssuedCall, ToolCall, Trouble
+from adapter_service.domain.session import Interaction, Principal
 from adapter_service.sdk import Domain, Text, Tool
 from handrail_rpc.digest import sha256_hex
 
@@ -39,6 +40,7 @@ class ExecuteCommand:
     locale: str
     history_id: str
     request_id: str
+    known_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Refused:
 class Claimed:
     """This process may call the tool until `execution.lease_until`.
 
-    `orphan`: an earlier attempt may have had an effect.
+    `orphan`: an earlier attempt may have had an effect; the tool's probe may say that it had none.
     """
 
     execution: Execution
@@ -69,29 +71,46 @@ class Claimed:
     orphan: bool
 
 
-def get_call(tx: Transaction, command: ExecuteCommand) -> ToolCall:
-    """The issued call, after the fence was checked and raised. Raises ToolCallUnknown for any other."""
-    check_access(tx, command)
-    call = tx.calls.find_call(command.tool_call_id)
-    if call is None or call.interaction_id != command.interaction_id:
+def admit(tx: Transaction, command: ExecuteCommand) -> tuple[IssuedCall, Interaction]:
+    """The issued call and its interaction, after the fence was checked and raised.
+
+    Raises the refusals of check_access, ToolCallUnknown for any other call.
+    """
+    _, interaction = check_access(tx, command)
+    issued = tx.calls.find_issued(command.tool_call_id)
+    if issued is None or interaction is None or issued.call.interaction_id != command.interaction_id:
         raise ToolCallUnknown(command.tool_call_id)
-    return call
+    if interaction.epoch < command.epoch:
+        tx.interactions.raise_epoch(command.interaction_id, command.epoch)
+    return issued, interaction
 
 
 def claim(
-    tx: Transaction, command: ExecuteCommand, domain: Domain, *, now: datetime, owner: str, execution_id: str
+    tx: Transaction,
+    command: ExecuteCommand,
+    domain: Domain,
+    *,
+    now: datetime,
+    owner: str,
+    execution_id: str,
+    still_running: bool,
 ) -> Recorded | Refused | Claimed:
-    """Compare and claim. Raises InteractionClosed for a fenced interaction, AttemptElsewhere for a live lease."""
-    call = get_call(tx, command)
-    tx.interactions.raise_epoch(command.interaction_id, command.epoch)
-    interaction = tx.interactions.find(command.interaction_id)
-    assert interaction is not None  # a call is issued within one
-    known = tx.calls.find_execution(call.tool_call_id)
+    """Compare and claim. `still_running`: a function of an earlier attempt runs in this process.
+
+    Raises InteractionClosed for a fenced interaction, AttemptElsewhere for a live lease or a change that still runs.
+    """
+    issued, interaction = admit(tx, command)
+    call, known = issued.call, issued.execution
     lease_until = now + call.timeout + LEASE_MARGIN
     if known is not None and known.state is not ExecutionState.CLAIMED:
         return Recorded(known.outcome_bytes)
     if known is not None:
-        return _take_over(tx, call, known, now=now, owner=owner, lease_until=lease_until)
+        if still_running and call.effect.needs_approval:
+            # Its time-out could not be recorded. Whatever the lease and a probe say: its change may still come.
+            raise AttemptElsewhere(call.tool_call_id)
+        taken = _take_over(tx, call, known, now=now, owner=owner, lease_until=lease_until)
+        tx.sessions.touch(command.domain_session_id, command.known_revision)
+        return taken
     if interaction.closed:
         raise InteractionClosed(command.interaction_id)
     changing = call.effect.needs_approval
@@ -114,6 +133,7 @@ def claim(
         lease_until=lease_until,
     )
     tx.calls.add_execution(execution, domain.name, now)
+    tx.sessions.touch(command.domain_session_id, command.known_revision)
     return Claimed(execution, call, orphan=False)
 
 
@@ -131,20 +151,20 @@ def _take_over(
 def recheck(
     tx: Transaction, command: ExecuteCommand, domain: Domain, claimed: Claimed, now: datetime
 ) -> Refused | None:
-    """Whether an orphan may be called again: the whole comparison, tombstone included (recheck_recovery).
+    """Whether a call taken over may be made again: the whole comparison, tombstone included (recheck_recovery).
 
     Also refuses where this attempt no longer holds the lease (settle_dead).
     """
     call = claimed.call
     interaction = tx.interactions.find(command.interaction_id)
     unknown = Refused(ExecutionState.UNKNOWN, trouble=unknown_trouble(domain, call))
-    if call.effect.needs_approval and not call.idempotent:
+    if call.effect.needs_approval and not call.idempotent and claimed.orphan:
         return unknown
     if not holds_lease(tx, claimed, now):
         raise AttemptElsewhere(call.tool_call_id)
     closed = interaction is None or interaction.closed
     refused = mismatch(tx, command, domain, call, now)
-    if not call.effect.needs_approval:
+    if not call.effect.needs_approval or not claimed.orphan:
         if closed:
             return Refused(ExecutionState.BLOCKED, block=_block(policy.INTERACTION_OPEN, command, call))
         return refused
@@ -229,8 +249,28 @@ def _world(
             needs_validation=bool(domain.kind(current.kind).validate_tool),
             validation_sha256=validation.sha256 if validation is not None else "",
             validation_passed=validation.passed if validation is not None else None,
+            validation_outdated=validation is not None and not holds(tx, domain, validation),
         )
     return world
+
+
+def ended_without_result(domain: Domain, claimed: Claimed, state: ExecutionState, trouble: Trouble) -> Refused:
+    """How a call ends that gave no result. A failure of a repetition says nothing about the first attempt."""
+    call = claimed.call
+    if claimed.orphan and call.effect.needs_approval and state is ExecutionState.FAILED:
+        source_code = trouble.source_code or trouble.code
+        return Refused(ExecutionState.UNKNOWN, trouble=unknown_trouble(domain, call, source_code))
+    return Refused(state, trouble=trouble)
+
+
+def stale_at_write(command: ExecuteCommand, domain: Domain, claimed: Claimed) -> Refused:
+    """What the tool would replace is not what was approved (soundness rule compare_at_write): a policy block.
+
+    In a repetition it may be the first attempt's own change, or somebody's after it: then nobody can tell.
+    """
+    if claimed.orphan:
+        return Refused(ExecutionState.UNKNOWN, trouble=unknown_trouble(domain, claimed.call, "base_changed"))
+    return Refused(ExecutionState.BLOCKED, block=_block(policy.APPROVAL_STALE, command, claimed.call))
 
 
 def _block(rule: policy.Rule, command: ExecuteCommand, call: ToolCall) -> PolicyBlock:

@@ -15,7 +15,7 @@ from adapter_service.application.execute.claim import Claimed, ExecuteCommand, R
 from adapter_service.application.findings import read_findings, read_result, records
 from adapter_service.application.ports import Codec, Ids, Transaction
 from adapter_service.domain import failure_texts as texts
-from adapter_service.domain.artifact import ArtifactReference, ArtifactVersion, Validation
+from adapter_service.domain.artifact import ArtifactReference, ArtifactVersion, Read, Validation
 from adapter_service.domain.errors import AttemptElsewhere
 from adapter_service.domain.failure import Failure, Progress, Stage
 from adapter_service.domain.ledger import Execution, ExecutionState, Receipt, ToolCall, ToolOutcome, Trouble, may_become
@@ -51,8 +51,8 @@ class Success:
     validation: Validation | None
 
 
-def derive(tool: Tool, call: ToolCall, result: Any, locale: str) -> Success:
-    """What a result means, by the tool's callbacks. Raises whatever a callback raises."""
+def derive(tool: Tool, call: ToolCall, result: Any, locale: str, reads: tuple[Read, ...] = ()) -> Success:
+    """What a result means, by the tool's callbacks; `reads`: what a validation read. Raises what a callback raises."""
     data = canonical_json(result)
     value = read_result(tool, result)
     made = None
@@ -74,12 +74,12 @@ def derive(tool: Tool, call: ToolCall, result: Any, locale: str) -> Success:
         summary=tool.say(value, locale)[:MOST_SUMMARY_CHARACTERS],
         referents=tuple(tool.referents(value)),
         made=made,
-        validation=_validation(tool, call, result) if tool.validates else None,
+        validation=_validation(tool, call, result, reads) if tool.validates else None,
     )
 
 
-def _validation(tool: Tool, call: ToolCall, result: Any) -> Validation:
-    """Bound to exactly the version that was judged; the hash covers version, validator and findings (E1)."""
+def _validation(tool: Tool, call: ToolCall, result: Any, reads: tuple[Read, ...]) -> Validation:
+    """Bound to exactly the version that was judged; the hash covers it, the validator, findings and `reads` (E1)."""
     judged = input_arguments(call.input_bytes)[tool.validates]
     findings = read_findings(result)
     body = {
@@ -89,6 +89,7 @@ def _validation(tool: Tool, call: ToolCall, result: Any) -> Validation:
         "tool": tool.name,
         "tool_version": str(tool.version),
         "findings": result,
+        "reads": [[read.kind.value, read.name, read.version] for read in reads],
     }
     return Validation(
         artifact_id=judged["artifact_id"],
@@ -97,6 +98,7 @@ def _validation(tool: Tool, call: ToolCall, result: Any) -> Validation:
         passed=all(finding.severity is not Severity.ERROR for finding in findings),
         findings=records(findings),
         tool_call_id=call.tool_call_id,
+        reads=reads,
     )
 
 
@@ -127,10 +129,11 @@ def record_success(
     if success.validation is not None:
         tx.artifacts.add_validation(success.validation, now)
     if call.effect.needs_approval:
-        _settle_artifacts(tx, domain, call)
-    interaction = tx.interactions.find(call.interaction_id)
-    if success.referents and interaction is not None and not interaction.closed:
-        tx.sessions.remember(command.domain_session_id, success.referents)
+        settle_artifacts(tx, domain, call)
+    if success.referents:
+        interaction = tx.interactions.find(call.interaction_id)
+        if interaction is not None and not interaction.closed:
+            tx.sessions.remember(command.domain_session_id, success.referents)
     tx.sessions.touch(command.domain_session_id)
     receipt = Receipt(claimed.execution.execution_id, call.idempotency_key, now, success.result_sha256, success.summary)
     artifacts = () if made is None else (made,)
@@ -243,7 +246,8 @@ def _add_version(
     return new.reference
 
 
-def _settle_artifacts(tx: Transaction, domain: Domain, call: ToolCall) -> None:
+def settle_artifacts(tx: Transaction, domain: Domain, call: ToolCall) -> None:
+    """Note that the versions which the call was about are dealt with: later answers may claim the change (F4)."""
     arguments = input_arguments(call.input_bytes)
     for name in domain.tool(call.tool).artifacts:
         named = arguments.get(name)

@@ -10,21 +10,21 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from adapter_service.application.artifact_content import parse_content
+from adapter_service.application.artifact_content import parse_content, parse_stored
 from adapter_service.application.decide.prepare_input import input_arguments
 from adapter_service.application.execute.claim import Claimed, unknown_trouble
 from adapter_service.application.findings import finding_json
 from adapter_service.application.ports import Threads, Transaction, UnitOfWork
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain.artifact import ArtifactVersion
+from adapter_service.domain.errors import NoThreadFree
 from adapter_service.domain.ledger import ExecutionState, Trouble
 from adapter_service.domain.session import MOST_ARTIFACT_BYTES
-from adapter_service.sdk import Domain, Finding, Tool, ToolContext, ToolError
-from handrail_rpc.digest import canonical_json, parse_json_strict, sha256_hex
-from handrail_rpc.errors import ResourceExhausted
+from adapter_service.sdk import NOT_EXECUTED, BaseChanged, Domain, Finding, NotExecuted, Tool, ToolContext, ToolError
+from handrail_rpc import crash_points
+from handrail_rpc.digest import canonical_json, sha256_hex
 from handrail_rpc.logging import get_logger
 
 logger = get_logger(__name__)
@@ -48,8 +48,8 @@ async def load_arguments(unit_of_work: UnitOfWork, tool: Tool, claimed: Claimed)
 
     Raises ToolEnded where the bytes do not fit the tool, which can only be damage: they were checked when stored.
     """
-    arguments = input_arguments(claimed.call.input_bytes)
     try:
+        arguments = input_arguments(claimed.call.input_bytes)
         for name in tool.artifacts:
             named = arguments.get(name)
             if named is None:
@@ -60,7 +60,7 @@ async def load_arguments(unit_of_work: UnitOfWork, tool: Tool, claimed: Claimed)
                 raise ContentDamaged(f"artifact {artifact_id} version {version}")
             arguments[name] = parse_content(found.media_type, data)
         model = tool.input_model.model_validate(arguments)
-    except (ValidationError, ContentDamaged) as error:
+    except (ValueError, KeyError, ContentDamaged) as error:  # pydantic's and the parser's own are ValueErrors
         logger.error("stored input does not fit the tool", tool=tool.name, exc_info=error)
         trouble = Trouble("tool_input_invalid", texts.filled(texts.TOOL_INPUT_INVALID, title=tool.title))
         raise ToolEnded(ExecutionState.FAILED, trouble) from error
@@ -79,17 +79,25 @@ async def _stored(
 async def call_tool(
     domain: Domain, tool: Tool, claimed: Claimed, arguments: dict[str, Any], context: ToolContext, threads: Threads
 ) -> Any:
-    """The result in JSON form. Raises ToolEnded for a failed call, ValueError for a result without a canonical form."""
+    """The result in JSON form.
+
+    Raises ToolEnded for a failed call, BaseChanged for a change that found another base than the approved one, and
+    ValueError for a result without a canonical form.
+    """
     if tool.context_parameter:
         arguments = {**arguments, tool.context_parameter: context}
     limit = asyncio.timeout(claimed.call.timeout.total_seconds())
     try:
         async with limit:
             result = await _invoke(tool.function, arguments, threads)
+    except BaseChanged as error:
+        if claimed.call.effect.needs_approval:
+            raise
+        raise _broken_off(domain, tool, claimed) from error
     except ToolError as error:
         raise ToolEnded(ExecutionState.FAILED, _reported(error)) from error
-    except ResourceExhausted as error:
-        # No thread was free, so nothing has begun.
+    except NoThreadFree as error:
+        # Nothing has begun.
         explanation = texts.filled(texts.TOOL_FAILED, title=tool.title)
         trouble = Trouble("tool_failed", explanation, texts.TRY_AGAIN, error.reason.lower(), retryable=True)
         raise ToolEnded(ExecutionState.FAILED, trouble) from error
@@ -121,15 +129,18 @@ def _timed_out(domain: Domain, tool: Tool, claimed: Claimed) -> ToolEnded:
 
 async def probe(
     tool: Tool, arguments: dict[str, Any], context: ToolContext, threads: Threads, seconds: float
-) -> Any | None:
-    """Ask whether the change of an earlier attempt is there: its result, or None. A probe that fails says nothing."""
+) -> Any | NotExecuted | None:
+    """Ask whether the change of an earlier attempt is there: its result, NOT_EXECUTED where it surely is not.
+
+    None where nobody can tell: without a probe, and for one that fails.
+    """
     function = tool.probe
     if function is None:
         return None
     try:
         async with asyncio.timeout(seconds):
-            result = await threads.run(lambda: function(arguments, context))
-        return None if result is None else _json_form(tool, result)
+            result = await threads.run(lambda: _probe(function, arguments, context))
+        return result if result is None or result is NOT_EXECUTED else _json_form(tool, result)
     except Exception as error:
         logger.error("probe failed", tool=tool.name, exc_info=error)
         return None
@@ -137,9 +148,26 @@ async def probe(
 
 async def _invoke(function: Callable[..., Any], arguments: dict[str, Any], threads: Threads) -> Any:
     if inspect.iscoroutinefunction(function):
-        return await function(**arguments)
-    result = await threads.run(lambda: function(**arguments))
+        crash_points.reach("adapter.tool.before")
+        result = await function(**arguments)
+        crash_points.reach("adapter.tool.after")
+        return result
+    result = await threads.run(lambda: _call(function, arguments))
     return await result if inspect.isawaitable(result) else result
+
+
+def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    crash_points.reach("adapter.tool.before")
+    result = function(**arguments)
+    crash_points.reach("adapter.tool.after")
+    return result
+
+
+def _probe(function: Callable[..., Any], arguments: dict[str, Any], context: ToolContext) -> Any:
+    crash_points.reach("adapter.probe.before")
+    result = function(arguments, context)
+    crash_points.reach("adapter.probe.after")
+    return result
 
 
 def _json_form(tool: Tool, result: Any) -> Any:
@@ -152,7 +180,7 @@ def _json_form(tool: Tool, result: Any) -> Any:
         raise ValueError("the result has no JSON form") from error
     if len(data) > MOST_ARTIFACT_BYTES:
         raise ValueError(f"the result is larger than {MOST_ARTIFACT_BYTES} bytes")
-    return parse_json_strict(data)
+    return parse_stored(data)
 
 
 def _reported(error: ToolError) -> Trouble:

@@ -45,6 +45,11 @@ SNAPSHOT_FIELDS: tuple[str, ...] = (
 )
 
 
+# Where all keys are ASCII and no number has a fraction, the interpreter's own encoder writes exactly the bytes of RFC
+# 8785 (a test compares them), some thirty times faster.
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
 class NotCanonical(ValueError):
     """The value has no canonical JSON form; the text says which rule it breaks and where, never the value."""
 
@@ -63,6 +68,12 @@ def canonical_json(value: JsonValue) -> bytes:
     Raises NotCanonical for NaN, infinities, numbers beyond +-(2^53-1), lone surrogates, keys that are not
     strings, types JSON has not, or nesting deeper than MOST_NESTING. Never rewrites a value to make it fit.
     """
+    if _is_plain(value, 0):
+        try:
+            return _PLAIN.encode(value).encode("utf-8")
+        except UnicodeEncodeError:
+            # A lone surrogate: the walk below finds it and says where.
+            pass
     return rfc8785.dumps(_checked(value, "$", 0))
 
 
@@ -148,6 +159,27 @@ def snapshot_fields_from_proto(snapshot: SnapshotMessage) -> dict[str, str]:
         "idempotency_key": snapshot.idempotency_key,
         "expire_time": format_time(snapshot.expire_time) if snapshot.HasField("expire_time") else "",
     }
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether `value` obeys `_checked` (lone surrogates are not looked for) and `_PLAIN` may write it."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        return bool(-SAFE_INTEGER <= value <= SAFE_INTEGER)
+    if depth >= MOST_NESTING:
+        return False
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str or not key.isascii():
+                return False
+            if type(item) is not str and not _is_plain(item, depth + 1):
+                return False
+        return True
+    if kind is list or kind is tuple:
+        return all(_is_plain(item, depth + 1) for item in value)
+    return False
 
 
 def _checked(value: Any, path: str, depth: int) -> Any:

@@ -11,8 +11,8 @@ import logging
 import sys
 import traceback
 from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
-from typing import Any, Literal, cast
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, TextIO, cast
 
 import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars, merge_contextvars, reset_contextvars
@@ -38,7 +38,7 @@ def configure_logging(service: str, level: Level = "info") -> None:
     structlog.configure(
         processors=[*shared, _in_order, structlog.processors.JSONRenderer(serializer=_dump)],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=cast(TextIO, _Forgiving(sys.stderr))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -55,6 +55,21 @@ def configure_logging(service: str, level: Level = "info") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
+
+
+class _Forgiving:
+    """Where log lines go. One that cannot be written is dropped: a full disk must not end what it was to tell of."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def get_logger(name: str) -> FilteringBoundLogger:

@@ -13,17 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
+from handrail_rpc import crash_points
 from handrail_rpc.errors import StartRefused
 
 ADDRESS_FORM = "host:port with a port from 0 to 65535, for example 127.0.0.1:50051 or [::1]:50051"
 TARGET_FORM = "host:port, for example 127.0.0.1:50051"
 ADAPTERS_FORM = "domain=host:port, comma separated, for example aviation=127.0.0.1:50052,workbench=127.0.0.1:50052"
 DATABASE_FORM = "sqlite:////absolute/path/to/file.db (or sqlite:///relative/path.db)"
+
+CRASH_POINT_FORM = "names of crash points, comma separated, or @/path/to/file; tests only"
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252})")
 _DOMAIN = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -119,8 +122,12 @@ ListenAddressSetting = Annotated[ListenAddress, NoDecode, _from_text(parse_liste
 TargetSetting = Annotated[str, _from_text(parse_target)]
 AdapterTargetsSetting = Annotated[dict[str, str], NoDecode, _from_text(parse_adapters)]
 DatabaseUrlSetting = Annotated[str, _from_text(parse_database_url)]
+CrashPointSetting = Annotated[str, AfterValidator(crash_points.check)]
+"""Checked here, at the start; handrail_rpc.crash_points itself has read the variable when it was imported."""
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Days = Annotated[int, Field(ge=0, le=36_500)]
+DAYS_FORM = "a whole number of days from 0 (keep for ever) to 36500"
 
 
 class ServiceSettings(BaseSettings):

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from adapter_service.domain.errors import NoThreadFree
 from adapter_service.sdk import Domain, Text, ToolError
-from adapter_service.tool_threads import ThreadPerCall
+from adapter_service.tool_threads import ToolThreads
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.common.v1 import approval_pb2, failure_pb2, tool_pb2
 from handrail_rpc.errors import ResourceExhausted
@@ -47,6 +48,17 @@ async def test_whatever_a_tool_raises_ends_the_call_and_not_the_process(tmp_path
         await driver.say("fail")
         outcome = await asyncio.wait_for(driver.execute(driver.last.call_tool.calls[0]), SECONDS)
         assert (outcome.outcome, outcome.failure.code) == (tool_pb2.OUTCOME_FAILED, "tool_failed")
+
+
+async def test_a_change_that_raises_resource_exhausted_itself_may_have_happened(tmp_path: Path) -> None:
+    """Only our own refusal of a thread says that nothing has begun (soundness rule timeout_unknown)."""
+
+    def ringing(count: int) -> dict[str, Any]:
+        raise ResourceExhausted("the bell's own quota", reason="TOOL_THREADS_EXHAUSTED")
+
+    async with running_probe(tmp_path, adapt=with_tool("ring", function=ringing)) as probe:
+        driver, call = await approved_ring(probe)
+        assert (await driver.execute(call)).outcome == tool_pb2.OUTCOME_UNKNOWN
 
 
 async def test_an_asynchronous_tool_that_exits_does_not_end_the_process(tmp_path: Path) -> None:
@@ -102,7 +114,7 @@ async def test_an_attempt_that_was_taken_over_records_no_failure(tmp_path: Path)
 
 
 async def test_a_validator_without_findings_list_fails_at_once(tmp_path: Path) -> None:
-    def check_note(note: dict[str, Any]) -> Any:
+    def check_note(note: dict[str, Any], beside: dict[str, Any] | None = None) -> Any:
         return None
 
     async with running_probe(tmp_path, adapt=with_tool("check_note", function=check_note)) as probe:
@@ -151,15 +163,15 @@ async def test_an_effect_is_recorded_although_no_thread_is_free_for_its_result(
     probe: Probe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver, call = await approved_ring(probe)
-    run, refused = ThreadPerCall.run, []
+    run, refused = ToolThreads.run, []
 
-    async def short_of_threads(self: ThreadPerCall, function: Callable[[], Any]) -> Any:
+    async def short_of_threads(self: ToolThreads, function: Callable[[], Any]) -> Any:
         if probe.world.effects and len(refused) < 2:
             refused.append(True)
-            raise ResourceExhausted("all threads are busy", reason="TOOL_THREADS_EXHAUSTED")
+            raise NoThreadFree(256)
         return await run(self, function)
 
-    monkeypatch.setattr(ThreadPerCall, "run", short_of_threads)
+    monkeypatch.setattr(ToolThreads, "run", short_of_threads)
     assert (await driver.execute(call)).outcome == tool_pb2.OUTCOME_SUCCEEDED
     assert len(refused) == 2
 

@@ -16,19 +16,6 @@ def message(text: str, *, begins: bool = True) -> obs.Observation:
     return obs.Observation(user_message=obs.UserMessage(text=text, begins_interaction=begins))
 
 
-async def test_the_same_number_returns_the_same_bytes_whatever_may_differ_on_a_retry(probe: Probe) -> None:
-    driver = await probe.open()
-    first = await driver.say("look London")
-    again = pb2.DecideRequest()
-    again.CopyFrom(driver.last_request)
-    again.run_id, again.locale, again.request_id, again.lease_epoch = "run_9", "ru", "req_other", 7
-    again.budgets.tool_actions_left = 3
-    again.facts.append(fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER))
-    repeated = await driver.send(again)
-    assert repeated.SerializeToString(deterministic=True) == first.SerializeToString(deterministic=True)
-    assert (await refusal(driver.send(driver.last_request))).metadata["fence"] == "7"
-
-
 async def test_decisions_survive_a_restart(tmp_path: Path) -> None:
     async with running_probe(tmp_path) as before:
         driver = await before.open()
@@ -36,19 +23,6 @@ async def test_decisions_survive_a_restart(tmp_path: Path) -> None:
     async with running_probe(tmp_path) as after:
         driver.stub = after.stub
         assert await driver.send(driver.last_request) == first
-
-
-async def test_another_observation_or_base_version_under_a_stored_number_contradicts(probe: Probe) -> None:
-    driver = await probe.open()
-    await driver.say("look London")
-    other = pb2.DecideRequest()
-    other.CopyFrom(driver.last_request)
-    other.observation.user_message.text = "look Paris"
-    error = await refusal(driver.send(other))
-    assert (type(error), error.reason) == (Aborted, "DECISION_CONTRADICTION")
-    other.CopyFrom(driver.last_request)
-    other.base_plan_version = 4
-    assert (await refusal(driver.send(other))).reason == "DECISION_CONTRADICTION"
 
 
 async def test_a_gap_a_stale_plan_and_another_history_are_refused_and_store_nothing(probe: Probe) -> None:
@@ -79,46 +53,12 @@ async def test_a_lower_epoch_has_lost_its_lease_and_a_higher_one_is_kept(probe: 
     assert (error.reason, error.metadata["fence"]) == ("LEASE_LOST", "6")
 
 
-async def test_a_closed_interaction_decides_nothing_but_repeats_what_it_decided(probe: Probe) -> None:
-    driver = await probe.open()
-    first = await driver.say("look London")
-    assert not (await driver.cancel()).calls
-    assert await driver.send(driver.last_request) == first
-    error = await refusal(driver.reply("Paris"))
-    assert (type(error), error.reason) == (FailedPrecondition, "INTERACTION_CLOSED")
-    fresh = await probe.open()
-    await fresh.cancel()
-    assert (await refusal(fresh.say("look Paris"))).reason == "INTERACTION_CLOSED"
-
-
-async def test_the_first_writer_of_a_number_wins_and_all_get_its_bytes(probe: Probe) -> None:
-    driver = await probe.open()
-    request = driver.request(message("look London"))
-    decisions = await asyncio.gather(*(driver.send(request) for _ in range(8)))
-    assert len({decision.SerializeToString(deterministic=True) for decision in decisions}) == 1
-    assert probe.sql("SELECT count(*) FROM decisions") == [(1,)]
-    assert probe.sql("SELECT count(*) FROM candidates") == [(2,)]
-
-
 async def test_of_two_observations_under_one_number_exactly_one_is_stored(probe: Probe) -> None:
     driver = await probe.open()
     requests = [driver.request(message(f"look {place}")) for place in ("Berlin", "Paris")]
     results = await asyncio.gather(*(driver.send(request) for request in requests), return_exceptions=True)
     assert sorted(isinstance(result, decision_pb2.Decision) for result in results) == [False, True]
     assert probe.sql("SELECT count(*) FROM tool_calls") == [(1,)]
-
-
-async def test_the_first_decision_of_a_successor_closes_the_superseded_interaction(probe: Probe) -> None:
-    old = await probe.open()
-    await old.say("look Berlin")
-    new = await probe.open()
-    await new.say("look Paris", supersedes_interaction_id=old.interaction_id)
-    assert (await refusal(old.execute(old.last.call_tool.calls[0]))).reason == "INTERACTION_CLOSED"
-    assert probe.world.most_running == 0
-    unseen = await probe.open()
-    late = await probe.open()
-    await late.say("look Paris", supersedes_interaction_id=unseen.interaction_id)
-    assert (await refusal(unseen.say("look Berlin"))).reason == "INTERACTION_CLOSED"
 
 
 async def test_another_sessions_interaction_is_not_found(probe: Probe) -> None:

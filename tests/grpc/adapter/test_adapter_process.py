@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from adapter_service.bootstrap import migrate_database, start
+from adapter_service.bootstrap import MIGRATIONS, migrate_database, start
 from adapter_service.config import AdapterSettings
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.adapter.v1 import domain_adapter_service_pb2_grpc as pb2_grpc
@@ -22,6 +22,7 @@ from handrail.common.v1 import approval_pb2, tool_pb2
 from handrail_rpc.channel import open_channel
 from handrail_rpc.errors import StartRefused
 from handrail_rpc.settings import ListenAddress
+from handrail_storage import head_revision
 from tests.fakes.adapter_harness import Driver, open_driver, refusal
 from tests.fakes.probe_domain import World, make_domain
 
@@ -105,7 +106,7 @@ async def test_without_schema_it_serves_nothing_until_it_is_migrated(tmp_path: P
         error = await refusal(stub.OpenSession(opening))
         assert error.reason == "SCHEMA_NOT_READY"
         assert "python -m adapter_service migrate" in error.message
-        assert migrate_database(settings) == (None, "0002")
+        assert migrate_database(settings) == (None, head_revision(MIGRATIONS))
         assert (await asyncio.wait_for(watch.read(), SECONDS)).status == health_pb2.HealthCheckResponse.SERVING
         assert (await stub.OpenSession(opening)).history_id.startswith("his_")
         watch.cancel()
@@ -167,4 +168,4 @@ async def test_migrate_says_what_it_did(tmp_path: Path) -> None:
         out, _ = await asyncio.wait_for(process.communicate(), SECONDS)
         assert process.returncode == 0
         said.append(out.decode().strip())
-    assert said == ["adapter database migrated from nothing to 0002", "adapter database is up to date at 0002"]
+    assert said == ["adapter database migrated from nothing to 0003", "adapter database is up to date at 0003"]

@@ -13,11 +13,14 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from handrail.loop.v1 import event_pb2
+from handrail.loop.v1 import workflow_loop_service_pb2 as loop_pb
 from handrail_rpc import telemetry
 from tests.fakes.otlp_receiver import OtlpReceiver
 from tests.grpc.gateway.upstream import METHODS, STREAM, STREAMING, UNARY, Upstream, gateway_to
 from tests.unit.rpc.serving import error_info
 
+WATCH = "/handrail.loop.v1.WorkflowLoopService/WatchConversation"
 # No valid message of any kind: whoever parsed it would fail.
 RAW = b"\xff\xff\xff\x00 not a protobuf message"
 
@@ -72,8 +75,8 @@ async def test_metadata_is_forwarded_and_credentials_are_not() -> None:
 async def test_a_request_id_is_made_returned_and_forwarded() -> None:
     async with Upstream().running() as upstream, gateway_to(upstream.target) as (_, channel):
         call = channel.unary_stream(STREAM)(b"x")
-        assert await call.read() == b"x"
-        made = dict(await call.initial_metadata())["x-request-id"]
+        assert [message async for message in call][0] == b"x"
+        made = dict(await call.trailing_metadata())["x-request-id"]
     assert made.startswith("req_")
     assert upstream.metadata[0]["x-request-id"] == made
 
@@ -314,6 +317,26 @@ async def test_a_drain_ends_open_streams_with_a_way_to_go_on_and_stops_the_peer_
     assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
     assert error_info(failed.value).reason == "SERVER_DRAINING"
     assert "WatchConversation" in (failed.value.details() or "")
+
+
+async def test_a_drain_names_the_cursor_of_the_last_event_that_was_forwarded() -> None:
+    async def wait(request: bytes, context: Any) -> None:
+        for sequence in (6, 7):
+            response = loop_pb.WatchConversationResponse(event=event_pb2.Event(sequence=sequence))
+            await context.write(response.SerializeToString())
+        await asyncio.Event().wait()
+
+    async with (
+        Upstream(stream=wait).running() as upstream,
+        gateway_to(upstream.target, grace_seconds=30) as (server, channel),
+    ):
+        call = channel.unary_stream(WATCH)(b"")
+        for _ in range(2):
+            await call.read()
+        await server.stop()
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await call.read()
+    assert error_info(failed.value).metadata["cursor"] == "7"
 
 
 async def test_a_slow_reader_is_not_buffered_without_bound() -> None:

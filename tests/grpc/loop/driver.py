@@ -15,6 +15,7 @@ from handrail.adapter.v1 import artifact_service_pb2_grpc
 from handrail.loop.v1 import event_pb2, workflow_loop_service_pb2_grpc
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail_rpc.settings import ListenAddress
+from loop_service.application.ports import Clock, ReplyModel
 from loop_service.bootstrap import RunningLoop, start
 from loop_service.config import LoopSettings
 from tests.fakes.adapter import FakeAdapter, Script, ToolScript
@@ -39,6 +40,8 @@ class LoopDriver:
         self.folder = folder
         self.adapter = adapter
         self.settings = settings
+        self.clock: Clock | None = None
+        self.reply_model: ReplyModel | None = None
         self._ids = itertools.count(1)
         self.loop: RunningLoop
 
@@ -56,7 +59,9 @@ class LoopDriver:
         return LoopSettings(**values)
 
     async def start(self) -> None:
-        self.loop = await start(self.loop_settings(), migrate_first=True)
+        self.loop = await start(
+            self.loop_settings(), clock=self.clock, reply_model=self.reply_model, migrate_first=True
+        )
         async with asyncio.timeout(10):
             await self.loop.ready.wait()
         self.channel = grpc.aio.insecure_channel(self.loop.target, options=[("grpc.http2.bdp_probe", 0)])

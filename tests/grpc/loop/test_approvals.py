@@ -262,7 +262,9 @@ async def test_adapter_clock_expiry_is_asked_of_the_adapter(tmp_path: Path) -> N
         shown = [e.approval_required.approval_id for e in events if e.HasField("approval_required")]
         assert shown == [approval.approval_id] * 2
         assert last(events, "approval_resolved").outcome == event_pb2.APPROVAL_OUTCOME_EXPIRED
-        assert last(events, "blocked").failure.code == "approval_expired"
+        failure = last(events, "blocked").failure
+        assert failure.code == "approval_expired"
+        assert failure.helpful_action == "Send a message to ask for a fresh approval."
         view = await driver.stub.GetInteraction(pb.GetInteractionRequest(interaction_id=events[0].interaction_id))
         assert view.interaction.state == interaction_state_pb2.INTERACTION_STATE_BLOCKED
         check_runs(events)

@@ -10,10 +10,9 @@ import grpc
 
 from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import decision_pb2, failure_pb2, tool_pb2
-from handrail.loop.v1 import interaction_state_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from tests.fakes.adapter import Refusal, ask, call, complete, end_with, reply, request_approval
-from tests.grpc.loop.driver import LoopDriver, check_runs, collect, last, names, running_loop
+from tests.grpc.loop.driver import LoopDriver, check_runs, last, names, running_loop
 from tests.grpc.loop.errors import refused
 
 
@@ -33,50 +32,6 @@ def tool_then_complete(request: adapter_pb.DecideRequest) -> decision_pb2.Decisi
     if request.observation.user_message.text == "start":
         return call(f"call_{request.interaction_id}")
     return complete(f"answer to {request.observation.user_message.text}")
-
-
-async def test_drain_first_a_queued_message_goes_on_instead_of_the_question(tmp_path: Path) -> None:
-    async with running_loop(tmp_path, tool_then_ask) as driver:
-        gate = driver.adapter.hold("tool")
-        conversation_id = await driver.create()
-        first = asyncio.ensure_future(driver.send(conversation_id, "start"))
-        await driver.adapter.until_arrived("tool")
-        second = driver.open_send(conversation_id, "and more")
-        joined = asyncio.ensure_future(collect(second))
-        await driver.until(lambda: _has(driver, conversation_id, "message_accepted"))
-        gate.set()
-        events, joined_events = await first, await joined
-        assert "clarification_required" not in names(events)
-        assert last(events, "completed").answer.text == "went on with and more"
-        # The joined stream shows the run that consumed its message, from that run's start.
-        assert [e.sequence for e in joined_events] == [e.sequence for e in events]
-        check_runs(await driver.events(conversation_id))
-
-
-async def test_a_message_queued_behind_an_ending_opens_the_successor(tmp_path: Path) -> None:
-    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
-        if request.observation.WhichOneof("kind") == "tool_finished":
-            return complete("first")
-        if request.observation.user_message.text != "start":
-            return complete(f"answer to {request.observation.user_message.text}")
-        return call(f"call_{request.interaction_id}")
-
-    async with running_loop(tmp_path, script) as driver:
-        gate = driver.adapter.hold("tool")
-        conversation_id = await driver.create()
-        first = asyncio.ensure_future(driver.send(conversation_id, "start"))
-        await driver.adapter.until_arrived("tool")
-        queued = []
-        for text in ("two", "three"):
-            queued.append(asyncio.ensure_future(driver.send(conversation_id, text)))
-            await driver.until(partial(_has, driver, conversation_id, "message_accepted", len(queued)))
-        gate.set()
-        assert last(await first, "completed").answer.text == "first"
-        assert last(await queued[0], "completed").answer.text == "answer to two"
-        assert last(await queued[1], "completed").answer.text == "answer to three"
-        stored = await driver.events(conversation_id)
-        check_runs(stored)
-        assert len({e.interaction_id for e in stored}) == 3
 
 
 async def test_a_queued_message_is_announced_once(tmp_path: Path) -> None:
@@ -131,37 +86,6 @@ async def test_unclear_input_brings_the_held_back_question(tmp_path: Path) -> No
         await second
 
 
-async def test_confirm_stop_canceled_is_told_after_the_running_call_ended(tmp_path: Path) -> None:
-    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
-        return call(f"call_{request.interaction_id}", effect=tool_pb2.EFFECT_EXTERNAL)
-
-    async with running_loop(tmp_path, script) as driver:
-        gate = driver.adapter.hold("tool")
-        conversation_id = await driver.create()
-        running = asyncio.ensure_future(driver.send(conversation_id, "start"))
-        await driver.adapter.until_arrived("tool")
-        interaction_id = driver.adapter.decide_requests[0].interaction_id
-        request = pb.CancelInteractionRequest(request_id="c", interaction_id=interaction_id, reason="enough")
-        canceling = asyncio.ensure_future(driver.stub.CancelInteraction(request))
-        await driver.until(lambda: _asked_to_cancel(driver))
-        assert not canceling.done()
-        gate.set()
-        response = await canceling
-        assert response.interaction.state == interaction_state_pb2.INTERACTION_STATE_CANCELED
-        events = await running
-        assert names(events)[-3:] == ["artifact_published", "status_changed", "canceled"]
-        assert "tool_finished" in names(events)
-        canceled = last(events, "canceled")
-        assert canceled.reason == "enough"
-        assert [s.tool_call_id for s in canceled.confirmed_steps] == [f"call_{interaction_id}"]
-        assert driver.adapter.executions == 1
-        # The stop raised the epoch, and the Adapter was told the higher one.
-        assert driver.adapter.cancel_requests[0].lease_epoch > driver.adapter.decide_requests[0].lease_epoch
-        again = await driver.stub.CancelInteraction(request)
-        assert again.interaction.state == interaction_state_pb2.INTERACTION_STATE_CANCELED
-        check_runs(await driver.events(conversation_id))
-
-
 async def test_cancel_of_an_ended_interaction_names_its_state(tmp_path: Path) -> None:
     async with running_loop(tmp_path, lambda request: complete()) as driver:
         conversation_id = await driver.create()
@@ -171,32 +95,6 @@ async def test_cancel_of_an_ended_interaction_names_its_state(tmp_path: Path) ->
         assert refusal.metadata["state"] == "completed"
         unknown = pb.CancelInteractionRequest(request_id="d", interaction_id="int_none")
         await refused(driver.stub.CancelInteraction(unknown), "NOT_FOUND")
-
-
-async def test_no_ending_while_a_change_lacks_its_outcome(tmp_path: Path) -> None:
-    """The Adapter is away after a dispatched EXTERNAL call: the canceled run waits, and a timer settles it later."""
-
-    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
-        return call("call_1", effect=tool_pb2.EFFECT_EXTERNAL)
-
-    async with running_loop(tmp_path, script, stop_patience_seconds=0.3, settle_first_seconds=0.2) as driver:
-        gate = driver.adapter.hold("tool")
-        conversation_id = await driver.create()
-        running = asyncio.ensure_future(driver.send(conversation_id, "start"))
-        await driver.adapter.until_arrived("tool")
-        interaction_id = driver.adapter.decide_requests[0].interaction_id
-        request = pb.CancelInteractionRequest(request_id="c", interaction_id=interaction_id)
-        canceling = asyncio.ensure_future(driver.stub.CancelInteraction(request))
-        events = await running
-        assert names(events)[-1] == "waiting"
-        assert not canceling.done()
-        gate.set()
-        response = await canceling
-        assert response.interaction.state == interaction_state_pb2.INTERACTION_STATE_CANCELED
-        stored = await driver.events(conversation_id)
-        check_runs(stored)
-        assert names(stored).count("tool_finished") == 1
-        assert driver.adapter.executions == 1
 
 
 async def test_unknown_outcome_fails_the_run_and_says_so(tmp_path: Path) -> None:

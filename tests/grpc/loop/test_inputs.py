@@ -42,18 +42,6 @@ def fact(name: str = "position", source: int = fact_pb2.SOURCE_DEVICE, **value: 
 _FAR_FUTURE = fact_pb2.Fact(name="x", source=fact_pb2.SOURCE_USER, observed_time=Timestamp(seconds=400_000_000_000))
 
 
-async def test_request_in_tx_same_request_replays_its_run(tmp_path: Path) -> None:
-    async with running_loop(tmp_path, answering) as driver:
-        conversation_id = await driver.create()
-        first = await driver.send(conversation_id, "hello", request_id="same")
-        again = await driver.send(conversation_id, "hello", request_id="same")
-        assert [e.SerializeToString() for e in again] == [e.SerializeToString() for e in first]
-        refusal = await refused(driver.send(conversation_id, "other", request_id="same"), "ALREADY_EXISTS")
-        assert refusal.reason == "REQUEST_ID_REUSED"
-        listed = await driver.stub.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
-        assert [m.text for m in listed.messages] == ["hello", "You said hello"]
-
-
 async def test_same_request_id_of_another_principal_is_another_request(tmp_path: Path) -> None:
     async with running_loop(tmp_path, answering) as driver:
         mine = await driver.create(request_id="one")
@@ -194,22 +182,6 @@ async def test_new_request_supersedes_and_the_run_moves_on(tmp_path: Path) -> No
         assert superseded.run_id == ""
         assert last(events, "completed").answer.text == f"closed {superseded.interaction_id}"
         assert superseded.superseded.by_interaction_id == events[-1].interaction_id
-
-
-async def test_unclear_reply_is_sent_again_as_an_answer(tmp_path: Path) -> None:
-    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
-        if request.observation.WhichOneof("kind") != "clarification_reply":
-            return ask()
-        verdict = request.observation.clarification_reply.reply_verdict
-        if verdict == decision_pb2.REPLY_VERDICT_ANSWER:
-            return complete("taken as an answer")
-        return reply(decision_pb2.REPLY_VERDICT_UNCLEAR)
-
-    async with running_loop(tmp_path, script) as driver:
-        conversation_id, _ = await _ask(driver)
-        events = await driver.send(conversation_id, "hm")
-        assert last(events, "completed").answer.text == "taken as an answer"
-        assert [r.decision_number for r in driver.adapter.decide_requests] == [1, 2, 3]
 
 
 async def test_cancel_word_ends_a_waiting_interaction(tmp_path: Path) -> None:

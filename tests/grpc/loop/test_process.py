@@ -105,7 +105,7 @@ async def test_missing_schema_is_named_and_mended_while_it_runs(tmp_path: Path, 
         refusal = await refused(stub.ListConversations(pb.ListConversationsRequest()), "UNAVAILABLE")
         assert refusal.reason == "SCHEMA_NOT_READY"
         assert "python -m loop_service migrate" in refusal.message
-        assert "migrated from nothing to 0001" in await asyncio.to_thread(loop.migrate)
+        assert "migrated from nothing to 0002" in await asyncio.to_thread(loop.migrate)
         await until_health(channel, health_pb2.HealthCheckResponse.SERVING)
         assert not (await stub.ListConversations(pb.ListConversationsRequest())).conversations
     assert loop.kill(signal.SIGTERM) == 0

@@ -14,6 +14,7 @@ from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import decision_pb2, failure_pb2, tool_pb2
 from handrail.loop.v1 import interaction_state_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
+from handrail_rpc.audit_chain import AUDIT_SCHEME
 from handrail_rpc.digest import canonical_json, sha256_hex
 from handrail_rpc.errors import InvalidArgument
 from loop_service.domain.audit import AuditEntry, AuditKind, chained_object
@@ -142,7 +143,9 @@ async def test_audit_rows_are_hash_chained(tmp_path: Path) -> None:
                 {key: str(value) for key, value in row.details.items()},
             )
             time = row.event_time.ToDatetime(tzinfo=UTC)
-            previous = sha256_hex(canonical_json(chained_object(conversation_id, row.number, entry, time, previous)))
+            made = chained_object(conversation_id, row.number, entry, time, previous, row.digest_scheme)
+            previous = sha256_hex(canonical_json(made))
+            assert row.digest_scheme == AUDIT_SCHEME == made["digest_scheme"]
             assert row.hash == previous
         both = pb.ListAuditEventsRequest()
         await refused(driver.stub.ListAuditEvents(both), "INVALID_ARGUMENT")

@@ -34,23 +34,6 @@ async def finish(driver: LoopDriver, conversation_id: str) -> list[str]:
     return found
 
 
-async def test_observation_first_the_same_observation_is_sent_after_a_crash(tmp_path: Path) -> None:
-    async with running_loop(tmp_path, one_tool) as driver:
-        gate = driver.adapter.hold("Decide")
-        conversation_id = await driver.create()
-        sending = driver.open_send(conversation_id, "go")
-        await driver.adapter.until_arrived("Decide")
-        await driver.restart()
-        gate.set()
-        found = await finish(driver, conversation_id)
-        assert found[-1] == "completed"
-        first, second = driver.adapter.decide_requests[:2]
-        assert first.decision_number == second.decision_number == 1
-        assert first.observation == second.observation
-        assert second.lease_epoch > first.lease_epoch
-        sending.cancel()
-
-
 async def test_a_dispatched_call_is_sent_again_with_the_next_dispatch_number(tmp_path: Path) -> None:
     async with running_loop(tmp_path, one_tool) as driver:
         gate = driver.adapter.hold("tool")
@@ -151,14 +134,6 @@ async def test_a_slow_decision_ends_at_the_deadline(tmp_path: Path) -> None:
         assert len(driver.adapter.cancel_requests) == 1
 
 
-async def test_adopt_fence_a_higher_fence_is_adopted(tmp_path: Path) -> None:
-    async with running_loop(tmp_path, lambda request: complete()) as driver:
-        driver.adapter.refuse("Decide", Refusal(grpc.StatusCode.ABORTED, "LEASE_LOST", {"fence": "41"}))
-        conversation_id = await driver.create()
-        assert names(await driver.send(conversation_id, "go"))[-1] == "completed"
-        assert [r.lease_epoch for r in driver.adapter.decide_requests] == [1, 41]
-
-
 @pytest.mark.parametrize(
     ("code", "reason", "expected"),
     [
@@ -180,30 +155,6 @@ async def test_diverged_ends_a_refusal_is_never_guessed_about(
         assert driver.adapter.executions == 0
 
 
-async def test_diverged_during_a_call_leaves_it_unknown(tmp_path: Path) -> None:
-    async with running_loop(tmp_path, one_tool) as driver:
-        driver.adapter.refuse("ExecuteTool", Refusal(grpc.StatusCode.FAILED_PRECONDITION, "HISTORY_DIVERGED"))
-        conversation_id = await driver.create()
-        events = await driver.send(conversation_id, "go")
-        assert last(events, "tool_finished").outcome == tool_pb2.OUTCOME_UNKNOWN
-        assert last(events, "failed").failure.progress == failure_pb2.PROGRESS_UNKNOWN
-
-
-async def test_adopt_fence_calls_side_by_side_adopt_the_same_fence(tmp_path: Path) -> None:
-    """The first compare-and-set wins; the others find it done under their own claim and go on at once."""
-
-    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
-        return complete() if request.observation.WhichOneof("kind") == "tool_finished" else call("a", "b", "c")
-
-    async with running_loop(tmp_path, script) as driver:
-        fenced = Refusal(grpc.StatusCode.ABORTED, "LEASE_LOST", {"fence": "9"})
-        driver.adapter.refuse("ExecuteTool", fenced, fenced, fenced)
-        conversation_id = await driver.create()
-        async with asyncio.timeout(10):
-            assert names(await driver.send(conversation_id, "go"))[-1] == "completed"
-        assert [r.lease_epoch for r in driver.adapter.execute_requests] == [1, 1, 1, 9, 9, 9]
-
-
 async def test_an_internal_error_of_the_adapter_is_tried_again_then_told(tmp_path: Path) -> None:
     async with running_loop(tmp_path, lambda request: complete()) as driver:
         driver.adapter.refuse("Decide", Refusal(grpc.StatusCode.INTERNAL))
@@ -212,29 +163,6 @@ async def test_an_internal_error_of_the_adapter_is_tried_again_then_told(tmp_pat
         driver.adapter.refuse("Decide", *[Refusal(grpc.StatusCode.INTERNAL)] * 3)
         failure = last(await driver.send(conversation_id, "go"), "failed").failure
         assert failure.code == "adapter_failed"
-
-
-async def test_a_snapshot_without_a_digest_is_never_shown(tmp_path: Path) -> None:
-    def script(request: adapter_pb.DecideRequest) -> decision_pb2.Decision:
-        decision = request_approval()
-        decision.request_approval.snapshot.expire_time.nanos = 123_456_789
-        return decision
-
-    async with running_loop(tmp_path, script) as driver:
-        conversation_id = await driver.create()
-        events = await driver.send(conversation_id, "file")
-        failure = last(events, "failed").failure
-        assert (failure.code, failure.source_code) == ("adapter_failed", "DECISION_MALFORMED")
-
-
-async def test_history_first_the_session_is_stored_before_the_first_decide(tmp_path: Path) -> None:
-    async with running_loop(tmp_path, lambda request: complete()) as driver:
-        conversation_id = await driver.create()
-        await driver.send(conversation_id, "one")
-        driver.adapter.history_id = "hist_2"
-        failure = last(await driver.send(conversation_id, "two"), "failed").failure
-        assert failure.code == "session_diverged"
-        assert failure.source_code == "HISTORY_DIVERGED"
 
 
 async def test_a_question_open_across_a_restart_is_watched_and_answered(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from adapter_service.domain.approval import Approval, ApprovalState, Mismatch, S
 from adapter_service.domain.artifact import Validation
 from adapter_service.domain.ledger import ExecutionState, may_become
 from adapter_service.domain_registry import load_domains
-from adapter_service.sdk import ArtifactKind, Domain, Effect, Text, Tool
+from adapter_service.sdk import ArtifactKind, DeclarationError, Domain, Effect, Text, Tool
 from handrail_rpc.errors import StartRefused
 from tests.fakes.probe_domain import World as ProbeWorld
 from tests.fakes.probe_domain import make_domain
@@ -56,6 +56,7 @@ def test_the_same_world_is_executable() -> None:
         ({"validation_sha256": "other"}, "approval_stale"),
         ({"validation_passed": False}, "validation_failed"),
         ({"validation_passed": None}, "validation_failed"),
+        ({"validation_outdated": True}, "approval_stale"),
         ({"now": NOW + timedelta(hours=1)}, "approval_expired"),
     ],
 )
@@ -166,3 +167,13 @@ def test_a_domain_that_the_engine_cannot_serve_is_refused_with_the_fix(tmp_path:
         load_domains([domain], None, tmp_path, lambda: NOW)
     with pytest.raises(StartRefused, match="same name"):
         load_domains([DOMAIN, DOMAIN], None, tmp_path, lambda: NOW)
+
+
+def test_what_is_compared_at_the_write_and_read_by_a_validation_is_declared_where_it_counts() -> None:
+    look, check = DOMAIN.tool("look"), DOMAIN.tool("check_note")
+    with pytest.raises(DeclarationError, match="base= is for CHANGE and EXTERNAL"):
+        replace(look, base=lambda _given: "")
+    with pytest.raises(DeclarationError, match="reads= is for tools with validates="):
+        replace(look, reads=("rulebook",))
+    with pytest.raises(DeclarationError, match="reads names almanac"):
+        replace(DOMAIN, tools=(replace(check, reads=("almanac",)),), claims=())

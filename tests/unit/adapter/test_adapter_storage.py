@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -59,6 +60,25 @@ def test_the_migrated_schema_is_the_declared_one(tmp_path: Path) -> None:
     METADATA.create_all(engine)
     engine.dispose()
     assert shape(tmp_path / "migrated.db") == shape(tmp_path / "declared.db")
+
+
+def test_the_newest_plan_of_an_older_database_moves_into_its_interaction(tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    older.mkdir()
+    for name in ("0001_initial.py", "0002_executions_by_any_key.py"):
+        shutil.copy(MIGRATIONS / name, older / name)
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    migrate(url, older)
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
+        connection.execute("INSERT INTO sessions VALUES ('ses', 'probe', 'conv', 0, 0, '[]')")
+        for name, version in (("int_new", 2), ("int_empty", 0)):
+            connection.execute("INSERT INTO interactions VALUES (?, 'ses', 1, 0, ?, ?, 0)", (name, version, version))
+        for version, body in ((1, '{"tasks":[]}'), (2, '{"tasks":[],"ended":true}')):
+            connection.execute("INSERT INTO plans VALUES ('int_new', ?, ?)", (version, body))
+    migrate(url, MIGRATIONS)
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        rows = connection.execute("SELECT interaction_id, plan FROM interactions ORDER BY interaction_id").fetchall()
+    assert rows == [("int_empty", ""), ("int_new", '{"tasks":[],"ended":true}')]
 
 
 async def test_each_database_has_a_history_of_its_own(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_cheap_bounds_hold(lat1: float, lon1: float, lat2: float, lon2: float) -
     assert 0.0 <= course < 360.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(latitudes, longitudes, latitudes, longitudes)
 @example(60.0, 0.0, 70.0, 180.0)  # over the pole
 @example(-90.0, 0.0, -36.0, 174.8)  # from the pole
@@ -70,7 +70,7 @@ def test_points_lie_on_the_geodesic(lat1: float, lon1: float, lat2: float, lon2:
     assert max(steps) <= 500_000.0 + 0.01
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(latitudes, longitudes, latitudes, longitudes)
 @example(10.0, 170.0, 10.0, -170.0)
 @example(10.0, 180.0, 20.0, 170.0)

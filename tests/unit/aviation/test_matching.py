@@ -252,7 +252,7 @@ def test_every_full_name_finds_its_airport_among_the_candidates() -> None:
     assert missing == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_any_text_is_safe_and_deterministic(text: str) -> None:
     first = match_airports(text)
@@ -263,7 +263,7 @@ def test_any_text_is_safe_and_deterministic(text: str) -> None:
     assert bool(resolution.candidates) == (resolution.status != "not_found")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(a.icao for a in airports().values() if a.iata)), st.data())
 def test_case_and_accents_do_not_matter(icao: str, data: st.DataObject) -> None:
     name = airports()[icao].name

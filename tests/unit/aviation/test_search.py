@@ -32,7 +32,7 @@ def test_nearest_means_an_airport_to_fly_from_and_says_so() -> None:
     assert anything["airports"][0]["distance_km"] <= found["airports"][0]["distance_km"]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["distance", "distance_desc"]))
 @example(90.0, 0.0, "distance")
 @example(-17.0, 179.99, "distance")

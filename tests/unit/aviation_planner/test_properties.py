@@ -84,7 +84,7 @@ def check_shape(proposal: Proposal) -> None:
         assert not proposal.tasks
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=any_text)
 def test_any_text_gets_a_proposal(failures: Failures, text: str) -> None:
     begun = propose(text, MEMORY)
@@ -95,7 +95,7 @@ def test_any_text_gets_a_proposal(failures: Failures, text: str) -> None:
     assert not failures.records
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(any_text)
 def test_clauses_and_fields_come_from_the_text(text: str) -> None:
     for clause in split_clauses(text):
@@ -115,7 +115,7 @@ ROUTES = (
 JOINS = (", then ", " and then ", ". ", "; ", ", and ")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(st.sampled_from(WEATHER + ROUTES), st.sampled_from(CITIES), st.sampled_from(CODES)),
@@ -149,7 +149,7 @@ FIELDS = {
 }
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.permutations(sorted(FIELDS)), st.integers(1, len(FIELDS)), st.sampled_from(CITIES), st.sampled_from(CODES))
 def test_flight_plan_fields_in_any_order(order: list[str], count: int, city: str, code: str) -> None:
     """Any subset of the fields, in any order, fills exactly these slots."""

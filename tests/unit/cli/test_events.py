@@ -178,3 +178,8 @@ def test_a_refusal_is_one_line_with_what_is_named_and_what_helps(
     for part in parts:
         assert part in line
     assert exit_code_of(error) == code
+
+
+@pytest.mark.parametrize("message", ["nothing was settled; try again", "nobody answers"])
+def test_to_try_again_is_said_once(message: str) -> None:
+    assert refusal_line(Unavailable(message, reason="ADAPTER_UNAVAILABLE")).plain.count("try again") == 1

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from gateway.cli import main
+from gateway.cli import terminal
 from gateway.cli.approvals import show_inbox
 from gateway.cli.chat import Chat
 from gateway.cli.client import HandrailClient
@@ -36,13 +36,13 @@ class Inbox:
         item.create_time.GetCurrentTime()
         self._item = item
 
-    async def pending(self) -> list[loop.PendingItem]:
+    async def pending(self, *_filters: object, **_more: object) -> list[loop.PendingItem]:
         return [self._item]
 
 
 async def _shown(title: str, width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(sys, "stdout", output := io.TextIOWrapper(io.BytesIO(), "utf-8"))
-    console = main._console()
+    console = terminal.open_console()
     console.width = width
     await show_inbox(console, cast(HandrailClient, Inbox(title)))
     output.flush()
@@ -65,23 +65,23 @@ async def test_markup_and_emoji_names_of_a_server_are_text(monkeypatch: pytest.M
 
 def test_a_terminal_that_lacks_a_character_gets_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", output := io.TextIOWrapper(io.BytesIO(), "ascii"))
-    main._console().print("✓ погода")
+    terminal.open_console().print("✓ погода")
     output.flush()
     assert cast(io.BytesIO, output.buffer).getvalue() == b"? ??????\n"
 
 
 def test_typed_bytes_that_are_no_text_are_read_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"EDD\xff\n"), "utf-8"))
-    main._console()
-    assert main._read_line("") == "EDD\ufffd"
+    terminal.open_console()
+    assert terminal.read_line("") == "EDD\ufffd"
     with pytest.raises(EOFError):
-        main._read_line("")
+        terminal.read_line("")
 
 
 def test_reading_a_line_leaves_the_handler_of_ctrl_c_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y\n"), "utf-8"))
     before = signal.getsignal(signal.SIGINT)
-    main._read_line("")
+    terminal.read_line("")
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -122,7 +122,9 @@ class RunThatJustEnds:
     async def interaction(self, interaction_id: str) -> loop.Interaction:
         return loop.Interaction(interaction_id=interaction_id, state=InteractionState.INTERACTION_STATE_EXECUTING)
 
-    async def watch(self, conversation_id: str, after_sequence: int, *, follow: bool) -> AsyncGenerator[Event, None]:
+    async def watch(
+        self, conversation_id: str, after_sequence: int, *, follow: bool, history_id: str
+    ) -> AsyncGenerator[Event, None]:
         self.watched_after = after_sequence
         ended = Event(sequence=9)
         ended.completed.answer.text = "the answer"

@@ -23,9 +23,18 @@ from loop_service.application.claim_runs import ClaimRuns
 from loop_service.application.create_conversation import CreateConversation
 from loop_service.application.environment import Environment
 from loop_service.application.fire_timers import FireTimers
-from loop_service.application.ports import BegunCall, Decided, DecideInput, RunContext, Session
+from loop_service.application.ports import (
+    BegunCall,
+    Closed,
+    Decided,
+    DecideInput,
+    Executed,
+    RunContext,
+    Session,
+)
 from loop_service.application.resolve_approval import ResolveApproval
 from loop_service.application.send_message import SendMessage
+from loop_service.application.signal_interaction import SignalInteraction
 from loop_service.application.steps import Step
 from loop_service.bootstrap import MIGRATIONS
 from loop_service.convert.codec import ProtoCodec
@@ -126,7 +135,7 @@ class HandAdapter:
 
     async def execute(
         self, context: RunContext, epoch: int, call: CallRecord, on_progress: Callable[[int, str], None]
-    ) -> bytes:
+    ) -> Executed:
         self._answer()
         assert call.dispatch_number >= 1
         if call.tool_call_id not in self.outcomes:
@@ -138,14 +147,14 @@ class HandAdapter:
             self.outcomes[call.tool_call_id] = outcome.SerializeToString()
             self.calls.setdefault(context.interaction_id, []).append(call.tool_call_id)
         self._crash("execute")
-        return self.outcomes[call.tool_call_id]
+        return Executed(self.outcomes[call.tool_call_id])
 
-    async def cancel(self, context: RunContext, epoch: int) -> tuple[BegunCall, ...]:
+    async def cancel(self, context: RunContext, epoch: int) -> Closed:
         self._answer()
         self.closed.add(context.interaction_id)
         self._crash("cancel")
         begun = self.calls.get(context.interaction_id, [])
-        return tuple(BegunCall(call, "look", False, self.outcomes[call]) for call in begun)
+        return Closed(tuple(BegunCall(call, "look", False, self.outcomes[call]) for call in begun))
 
 
 class HandWorkers:
@@ -198,6 +207,7 @@ class Stage:
         self.send = SendMessage(acceptor, env)
         self.resolve = ResolveApproval(acceptor, env)
         self.cancel = CancelInteraction(acceptor, self.storage, feed, env)
+        self.signal = SignalInteraction(acceptor, self.storage, env)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)

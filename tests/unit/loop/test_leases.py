@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from loop_service.application.create_conversation import NewConversation
-from loop_service.application.ports import Transaction
 from loop_service.application.send_message import NewMessage
+from loop_service.application.store_ports import Transaction
 from loop_service.domain.interaction import Interaction
 from tests.fakes import adapter as script
 from tests.unit.loop.stage import CALL, Stage, make_template

@@ -1,5 +1,5 @@
-"""The whole state table under random actions on the real stores: messages, clicks, verdicts, cancels, answers of the
-Adapter, timers, an Adapter that is away, and crashes of the worker between and within steps.
+"""The whole state table under random actions on the real stores: messages, clicks, verdicts, signals, cancels, answers
+of the Adapter, timers, an Adapter that is away, and crashes of the worker between and within steps.
 
 Nothing may find an illegal transition, a run with two endings, a gap in event numbers, a message that is neither
 consumed nor queued, a call executed twice, or a state without a next action.
@@ -12,19 +12,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.struct_pb2 import Struct
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import select
 
+from handrail.adapter.v1 import observation_pb2
 from handrail.common.v1 import decision_pb2, failure_pb2, tool_pb2
 from handrail.loop.v1 import event_pb2, interaction_state_pb2
 from handrail_rpc.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, Unavailable
 from loop_service.application.cancel_interaction import Cancellation
 from loop_service.application.create_conversation import NewConversation
-from loop_service.application.ports import DecideInput, Transaction
+from loop_service.application.ports import DecideInput
 from loop_service.application.resolve_approval import ApprovalVerdict
 from loop_service.application.send_message import NewMessage, Reply
+from loop_service.application.signal_interaction import NewSignal
+from loop_service.application.store_ports import Transaction
 from loop_service.domain.approval import Verdict
 from loop_service.domain.decision import CallRecord
 from loop_service.domain.events import ENDING_NAMES
@@ -52,12 +56,13 @@ ANSWERS = (
     "approval_again",
     "choose",
     "wait",
+    "signal",
     "new_request",
     "cancel",
     "unclear",
     "nothing",
 )
-WAITS = ("ask", "select", "approval", "approval_again", "wait", "external")
+WAITS = ("ask", "select", "approval", "approval_again", "wait", "signal", "external")
 OUTCOMES = (
     tool_pb2.OUTCOME_SUCCEEDED,
     tool_pb2.OUTCOME_FAILED,
@@ -122,6 +127,10 @@ class RandomActions(RuleBasedStateMachine):
                 wait = decision_pb2.Wait()
                 wait.until.seconds = 60
                 return decision_pb2.Decision(wait=wait)
+            case "signal":
+                signaled = decision_pb2.Wait(signal="go")
+                signaled.limit.seconds = 60
+                return decision_pb2.Decision(wait=signaled)
             case "new_request" if is_reply:
                 return script.reply(decision_pb2.REPLY_VERDICT_NEW_REQUEST)
             case "cancel" if is_reply:
@@ -153,6 +162,19 @@ class RandomActions(RuleBasedStateMachine):
         question = self._open("clarification_id")
         if question:
             self._send("", Reply("", question, ReplyResponse(selected_candidate_id=candidate)))
+
+    @rule(name=st.sampled_from(["go", "go", "other"]), claimed=st.booleans())
+    def signal(self, name: str, claimed: bool) -> None:
+        interaction_id = self._conversation().active_interaction_id
+        if not interaction_id:
+            return
+        self.stage.workers.free = claimed
+        self.count += 1
+        payload = Struct()
+        payload.update({"number": self.count})
+        request = NewSignal(f"req-{self.count}", "body", interaction_id, name, payload.SerializeToString(), "digest")
+        with suppress(FailedPrecondition):
+            self.stage.run(self.stage.signal.execute(request, CALL))
 
     @rule(verdict=st.sampled_from(list(Verdict)), newest=st.booleans(), digest=st.sampled_from(["own", "other"]))
     def resolve(self, verdict: Verdict, newest: bool, digest: str) -> None:
@@ -225,14 +247,17 @@ class RandomActions(RuleBasedStateMachine):
     @rule(
         text=st.sampled_from(["go", "2", "what?"]),
         answers=st.lists(st.sampled_from(WAITS + ANSWERS), min_size=2, max_size=6),
+        signaled=st.booleans(),
     )
-    def converse(self, text: str, answers: list[str]) -> None:
+    def converse(self, text: str, answers: list[str], signaled: bool) -> None:
         """A message and what it leads to, undisturbed: this is how the deeper states are reached."""
         self.stage.adapter.away = False
         self.stage.workers.free = True
         self.outcome = tool_pb2.OUTCOME_SUCCEEDED
         self._send(text, None)
         self._steps(1)
+        if signaled:
+            self.signal("go", True)
         for self.answer in answers:
             self._steps(2)
 
@@ -276,9 +301,13 @@ class RandomActions(RuleBasedStateMachine):
                 _rows(tx, select(tables.messages)),
                 _rows(tx, select(tables.inbox)),
                 tx.conversations.find(self.conversation_id),
+                _rows(tx, select(tables.signals)),
+                _rows(tx, select(tables.observations.c.data).where(tables.observations.c.kind == "wake_up")),
             )
 
-        events, interactions, runs, messages, inbox, conversation = self.stage.run(self.stage.storage.read(read))
+        events, interactions, runs, messages, inbox, conversation, kept, woken = self.stage.run(
+            self.stage.storage.read(read)
+        )
         self._check_events(events, runs)
         alive = [i for i in interactions if InteractionState(i.state) not in TERMINAL]
         assert len(alive) <= 1, "two active interactions"
@@ -301,6 +330,18 @@ class RandomActions(RuleBasedStateMachine):
                     InteractionState.AWAITING_APPROVAL,
                 )
         assert all(count == 1 for count in self.stage.adapter.executions.values())
+        self._check_signals(interactions, kept, woken)
+
+    def _check_signals(self, interactions: list[Any], kept: list[Any], woken: list[Any]) -> None:
+        """mailbox: nobody sleeps while the awaited signal lies in the mailbox, and each is consumed once."""
+        for interaction in interactions:
+            mine = [row.name for row in kept if row.interaction_id == interaction.interaction_id]
+            assert interaction.kept_signals == len(mine)
+            asleep = interaction.state == "waiting" and not interaction.active_run_id and interaction.wait_signal
+            assert not asleep or interaction.wait_signal not in mine, "the signal is there, and nobody wakes"
+        found = [observation_pb2.Observation.FromString(row.data).wake_up for row in woken]
+        numbers = [wake_up.payload["number"] for wake_up in found if wake_up.signal]
+        assert len(numbers) == len(set(numbers)), "a signal was consumed twice"
 
     def _check_events(self, events: list[Any], runs: list[Any]) -> None:
         assert [e.sequence for e in events] == list(range(1, len(events) + 1)), "a gap in event numbers"

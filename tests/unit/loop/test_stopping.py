@@ -18,9 +18,10 @@ from handrail_rpc.errors import FailedPrecondition, PermissionDenied, ResourceEx
 from loop_service.application.accept import CallInfo
 from loop_service.application.cancel_interaction import Cancellation
 from loop_service.application.create_conversation import NewConversation
-from loop_service.application.ports import BegunCall, DecideInput, RunContext, Timer
+from loop_service.application.ports import BegunCall, Closed, DecideInput, RunContext
 from loop_service.application.resolve_approval import ApprovalVerdict
 from loop_service.application.send_message import NewMessage, Reply
+from loop_service.application.store_ports import Timer
 from loop_service.domain.approval import Verdict
 from loop_service.domain.conversation import MOST_QUEUED_MESSAGES
 from loop_service.domain.events import StoredEvent
@@ -204,7 +205,7 @@ def test_a_refused_stop_with_a_change_under_way_waits_instead_of_asking_in_a_cir
     scene.step()
     refusals = 0
 
-    async def refuse(context: RunContext, epoch: int) -> tuple[BegunCall, ...]:
+    async def refuse(context: RunContext, epoch: int) -> Closed:
         nonlocal refusals
         refusals += 1
         raise PermissionDenied("no")
@@ -226,8 +227,8 @@ def test_a_begun_call_that_neither_runs_nor_ended_is_asked_for_not_called_blocke
     scene.step()
     scene.step()
 
-    async def orphan(context: RunContext, epoch: int) -> tuple[BegunCall, ...]:
-        return (BegunCall("call_1", "look", False, b""),)
+    async def orphan(context: RunContext, epoch: int) -> Closed:
+        return Closed((BegunCall("call_1", "look", False, b""),))
 
     monkeypatch.setattr(scene.stage.adapter, "cancel", orphan)
     scene.cancel()

@@ -67,8 +67,11 @@ async def test_the_request_id_returns_with_the_answer() -> None:
     async with serving(handler, stream) as server, calling(server.target) as stub:
         unary = stub.ListDomains(pb.ListDomainsRequest(), metadata=sent)
         assert ("x-request-id", "rq-9") in tuple(await unary.initial_metadata())
+        assert ("x-request-id", "rq-9") in tuple(await unary.trailing_metadata())
         streamed = stub.SendMessage(pb.SendMessageRequest(), metadata=sent)
         assert ("x-request-id", "rq-9") in tuple(await streamed.initial_metadata())
+        assert [response async for response in streamed]
+        assert ("x-request-id", "rq-9") in tuple(await streamed.trailing_metadata())
 
 
 async def test_an_empty_role_list_is_no_role() -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+import rfc8785
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,6 +59,29 @@ def _snapshot() -> approval_pb2.ApprovalSnapshot:
     )
     snapshot.expire_time.FromDatetime(datetime(2030, 1, 2, 3, 4, 5, 6, UTC))
     return snapshot
+
+
+_PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-SAFE_INTEGER, SAFE_INTEGER) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(_PLAIN)
+def test_the_short_way_writes_the_bytes_of_rfc_8785(value: Any) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("value", [{"é": 1, "z": 2, "\U0001f600": 3, "\ufb33": 4}, {"a": 1.5}, {"b": 1e-7}, ("x", [2])])
+def test_what_the_short_way_cannot_write_goes_the_long_one(value: Any) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("value", [SAFE_INTEGER + 1, [-SAFE_INTEGER - 1], {"a": "\ud800"}, {"\ud800": 1}, {1: 2}])
+def test_the_short_way_refuses_what_the_long_one_refuses(value: Any) -> None:
+    with pytest.raises(NotCanonical):
+        canonical_json(value)
 
 
 def test_the_contract_s_vector() -> None:

@@ -164,10 +164,13 @@ class DescribeDomainResponse(_message.Message):
     POLICY_VERSION_FIELD_NUMBER: _builtins.int
     TOOLS_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
     domain: _builtins.str
     title: _builtins.str
     version: _builtins.str
     policy_version: _builtins.str
+    history_id: _builtins.str
+    """Identity of this database's history, as in OpenSessionResponse."""
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___Tool]: ...
     @_builtins.property
@@ -181,10 +184,11 @@ class DescribeDomainResponse(_message.Message):
         policy_version: _builtins.str = ...,
         tools: _abc.Iterable[Global___Tool] | None = ...,
         limits: Global___DomainLimits | None = ...,
+        history_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain", b"domain", "limits", b"limits", "policy_version", b"policy_version", "title", b"title", "tools", b"tools", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain", b"domain", "history_id", b"history_id", "limits", b"limits", "policy_version", b"policy_version", "title", b"title", "tools", b"tools", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -221,18 +225,22 @@ class OpenSessionResponse(_message.Message):
 
     DOMAIN_SESSION_ID_FIELD_NUMBER: _builtins.int
     HISTORY_ID_FIELD_NUMBER: _builtins.int
+    SESSION_REVISION_FIELD_NUMBER: _builtins.int
     domain_session_id: _builtins.str
     history_id: _builtins.str
     """Identity of this database's history; renewed when it is restored from a backup."""
+    session_revision: _builtins.int
+    """How often the session was changed; the peer remembers the highest one it has seen."""
     def __init__(
         self,
         *,
         domain_session_id: _builtins.str = ...,
         history_id: _builtins.str = ...,
+        session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain_session_id", b"domain_session_id", "history_id", b"history_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain_session_id", b"domain_session_id", "history_id", b"history_id", "session_revision", b"session_revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -315,6 +323,7 @@ class DecideRequest(_message.Message):
     OBSERVATION_FIELD_NUMBER: _builtins.int
     HISTORY_ID_FIELD_NUMBER: _builtins.int
     SUPERSEDES_INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    KNOWN_SESSION_REVISION_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     domain: _builtins.str
     domain_session_id: _builtins.str
@@ -332,6 +341,10 @@ class DecideRequest(_message.Message):
     """History id learnt from OpenSession; another one is FAILED_PRECONDITION with reason HISTORY_DIVERGED."""
     supersedes_interaction_id: _builtins.str
     """An interaction of the same session that this one's first decision closes."""
+    known_session_revision: _builtins.int
+    """Highest session_revision that the Loop has seen. Where the session is below it, the Adapter was put back to an older
+    copy; where a higher one was known before, the Loop was: both are FAILED_PRECONDITION with reason HISTORY_DIVERGED.
+    """
     @_builtins.property
     def caller(self) -> _caller_pb2.Principal: ...
     @_builtins.property
@@ -364,10 +377,11 @@ class DecideRequest(_message.Message):
         observation: _observation_pb2.Observation | None = ...,
         history_id: _builtins.str = ...,
         supersedes_interaction_id: _builtins.str = ...,
+        known_session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["budgets", b"budgets", "caller", b"caller", "observation", b"observation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_plan_version", b"base_plan_version", "budgets", b"budgets", "caller", b"caller", "decision_number", b"decision_number", "domain", b"domain", "domain_session_id", b"domain_session_id", "facts", b"facts", "history_id", b"history_id", "interaction_id", b"interaction_id", "lease_epoch", b"lease_epoch", "locale", b"locale", "observation", b"observation", "recent_messages", b"recent_messages", "request_id", b"request_id", "run_id", b"run_id", "supersedes_interaction_id", b"supersedes_interaction_id", "workspace_snapshot_id", b"workspace_snapshot_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_plan_version", b"base_plan_version", "budgets", b"budgets", "caller", b"caller", "decision_number", b"decision_number", "domain", b"domain", "domain_session_id", b"domain_session_id", "facts", b"facts", "history_id", b"history_id", "interaction_id", b"interaction_id", "known_session_revision", b"known_session_revision", "lease_epoch", b"lease_epoch", "locale", b"locale", "observation", b"observation", "recent_messages", b"recent_messages", "request_id", b"request_id", "run_id", b"run_id", "supersedes_interaction_id", b"supersedes_interaction_id", "workspace_snapshot_id", b"workspace_snapshot_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -432,6 +446,9 @@ class DecideResponse(_message.Message):
     PROGRESS_FIELD_NUMBER: _builtins.int
     USAGE_FIELD_NUMBER: _builtins.int
     DECISION_FIELD_NUMBER: _builtins.int
+    SESSION_REVISION_FIELD_NUMBER: _builtins.int
+    session_revision: _builtins.int
+    """Set with the decision."""
     @_builtins.property
     def progress(self) -> Global___WorkProgress: ...
     @_builtins.property
@@ -446,10 +463,11 @@ class DecideResponse(_message.Message):
         progress: Global___WorkProgress | None = ...,
         usage: Global___ModelUsage | None = ...,
         decision: _decision_pb2.Decision | None = ...,
+        session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "part", b"part", "progress", b"progress", "usage", b"usage"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "part", b"part", "progress", b"progress", "usage", b"usage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "part", b"part", "progress", b"progress", "session_revision", b"session_revision", "usage", b"usage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["progress", "usage", "decision"]  # noqa: Y015
     _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
@@ -472,6 +490,7 @@ class ExecuteToolRequest(_message.Message):
     CALLER_FIELD_NUMBER: _builtins.int
     LOCALE_FIELD_NUMBER: _builtins.int
     HISTORY_ID_FIELD_NUMBER: _builtins.int
+    KNOWN_SESSION_REVISION_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     domain: _builtins.str
     domain_session_id: _builtins.str
@@ -483,6 +502,8 @@ class ExecuteToolRequest(_message.Message):
     """How often the Loop has sent this call, counted from 1 and committed before sending."""
     locale: _builtins.str
     history_id: _builtins.str
+    known_session_revision: _builtins.int
+    """As in DecideRequest."""
     @_builtins.property
     def caller(self) -> _caller_pb2.Principal: ...
     def __init__(
@@ -499,10 +520,11 @@ class ExecuteToolRequest(_message.Message):
         caller: _caller_pb2.Principal | None = ...,
         locale: _builtins.str = ...,
         history_id: _builtins.str = ...,
+        known_session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "dispatch_number", b"dispatch_number", "domain", b"domain", "domain_session_id", b"domain_session_id", "history_id", b"history_id", "interaction_id", b"interaction_id", "lease_epoch", b"lease_epoch", "locale", b"locale", "request_id", b"request_id", "run_id", b"run_id", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "dispatch_number", b"dispatch_number", "domain", b"domain", "domain_session_id", b"domain_session_id", "history_id", b"history_id", "interaction_id", b"interaction_id", "known_session_revision", b"known_session_revision", "lease_epoch", b"lease_epoch", "locale", b"locale", "request_id", b"request_id", "run_id", b"run_id", "tool_call_id", b"tool_call_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -514,6 +536,9 @@ class ExecuteToolResponse(_message.Message):
 
     PROGRESS_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
+    SESSION_REVISION_FIELD_NUMBER: _builtins.int
+    session_revision: _builtins.int
+    """Set with the outcome."""
     @_builtins.property
     def progress(self) -> Global___WorkProgress: ...
     @_builtins.property
@@ -525,10 +550,11 @@ class ExecuteToolResponse(_message.Message):
         *,
         progress: Global___WorkProgress | None = ...,
         outcome: _tool_pb2.ToolOutcome | None = ...,
+        session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "part", b"part", "progress", b"progress"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "part", b"part", "progress", b"progress"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "part", b"part", "progress", b"progress", "session_revision", b"session_revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["progress", "outcome"]  # noqa: Y015
     _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
@@ -546,12 +572,15 @@ class CancelInteractionRequest(_message.Message):
     INTERACTION_ID_FIELD_NUMBER: _builtins.int
     LEASE_EPOCH_FIELD_NUMBER: _builtins.int
     HISTORY_ID_FIELD_NUMBER: _builtins.int
+    KNOWN_SESSION_REVISION_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     domain: _builtins.str
     domain_session_id: _builtins.str
     interaction_id: _builtins.str
     lease_epoch: _builtins.int
     history_id: _builtins.str
+    known_session_revision: _builtins.int
+    """As in DecideRequest."""
     def __init__(
         self,
         *,
@@ -561,10 +590,11 @@ class CancelInteractionRequest(_message.Message):
         interaction_id: _builtins.str = ...,
         lease_epoch: _builtins.int = ...,
         history_id: _builtins.str = ...,
+        known_session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain", b"domain", "domain_session_id", b"domain_session_id", "history_id", b"history_id", "interaction_id", b"interaction_id", "lease_epoch", b"lease_epoch", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain", b"domain", "domain_session_id", b"domain_session_id", "history_id", b"history_id", "interaction_id", b"interaction_id", "known_session_revision", b"known_session_revision", "lease_epoch", b"lease_epoch", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -609,6 +639,8 @@ class CancelInteractionResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CALLS_FIELD_NUMBER: _builtins.int
+    SESSION_REVISION_FIELD_NUMBER: _builtins.int
+    session_revision: _builtins.int
     @_builtins.property
     def calls(self) -> _containers.RepeatedCompositeFieldContainer[Global___BegunCall]:
         """Every call in the ledger of the interaction."""
@@ -617,10 +649,11 @@ class CancelInteractionResponse(_message.Message):
         self,
         *,
         calls: _abc.Iterable[Global___BegunCall] | None = ...,
+        session_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "session_revision", b"session_revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -673,3 +706,119 @@ class GetSessionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetSessionResponse: _TypeAlias = GetSessionResponse  # noqa: Y015
+
+@_typing.final
+class SettleExecutionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    DOMAIN_SESSION_ID_FIELD_NUMBER: _builtins.int
+    INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    SETTLED_BY_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
+    LOCALE_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    domain: _builtins.str
+    domain_session_id: _builtins.str
+    interaction_id: _builtins.str
+    tool_call_id: _builtins.str
+    history_id: _builtins.str
+    outcome: _tool_pb2.Outcome.ValueType
+    """OUTCOME_SUCCEEDED: it happened. OUTCOME_FAILED: it did not."""
+    settled_by: _builtins.str
+    """Principal of the credential that settled it."""
+    comment: _builtins.str
+    """What was found."""
+    locale: _builtins.str
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        domain: _builtins.str = ...,
+        domain_session_id: _builtins.str = ...,
+        interaction_id: _builtins.str = ...,
+        tool_call_id: _builtins.str = ...,
+        history_id: _builtins.str = ...,
+        outcome: _tool_pb2.Outcome.ValueType = ...,
+        settled_by: _builtins.str = ...,
+        comment: _builtins.str = ...,
+        locale: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment", "domain", b"domain", "domain_session_id", b"domain_session_id", "history_id", b"history_id", "interaction_id", b"interaction_id", "locale", b"locale", "outcome", b"outcome", "request_id", b"request_id", "settled_by", b"settled_by", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettleExecutionRequest: _TypeAlias = SettleExecutionRequest  # noqa: Y015
+
+@_typing.final
+class SettleExecutionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def outcome(self) -> _tool_pb2.ToolOutcome:
+        """The outcome as recorded from now on."""
+
+    def __init__(
+        self,
+        *,
+        outcome: _tool_pb2.ToolOutcome | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettleExecutionResponse: _TypeAlias = SettleExecutionResponse  # noqa: Y015
+
+@_typing.final
+class DeleteSessionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    domain: _builtins.str
+    conversation_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        domain: _builtins.str = ...,
+        conversation_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "domain", b"domain", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteSessionRequest: _TypeAlias = DeleteSessionRequest  # noqa: Y015
+
+@_typing.final
+class DeleteSessionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ERASED_FIELD_NUMBER: _builtins.int
+    erased: _builtins.bool
+    """False: there was nothing to erase."""
+    def __init__(
+        self,
+        *,
+        erased: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["erased", b"erased"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteSessionResponse: _TypeAlias = DeleteSessionResponse  # noqa: Y015

@@ -65,6 +65,16 @@ class DomainAdapterServiceStub:
                 request_serializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.GetSessionRequest.SerializeToString,
                 response_deserializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.GetSessionResponse.FromString,
                 _registered_method=True)
+        self.SettleExecution = channel.unary_unary(
+                '/handrail.adapter.v1.DomainAdapterService/SettleExecution',
+                request_serializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.SettleExecutionRequest.SerializeToString,
+                response_deserializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.SettleExecutionResponse.FromString,
+                _registered_method=True)
+        self.DeleteSession = channel.unary_unary(
+                '/handrail.adapter.v1.DomainAdapterService/DeleteSession',
+                request_serializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.DeleteSessionRequest.SerializeToString,
+                response_deserializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.DeleteSessionResponse.FromString,
+                _registered_method=True)
 
 
 class DomainAdapterServiceServicer:
@@ -114,6 +124,21 @@ class DomainAdapterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SettleExecution(self, request, context):
+        """Records a person's verdict on a call whose outcome is unknown, and frees its target. Idempotent by verdict; another
+        one after the first, or a call that a live attempt can still change, is FAILED_PRECONDITION.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSession(self, request, context):
+        """Erases the content of a conversation's session; ledger rows and tombstones stay. Idempotent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_DomainAdapterServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -146,6 +171,16 @@ def add_DomainAdapterServiceServicer_to_server(servicer, server):
                     servicer.GetSession,
                     request_deserializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.GetSessionRequest.FromString,
                     response_serializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.GetSessionResponse.SerializeToString,
+            ),
+            'SettleExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.SettleExecution,
+                    request_deserializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.SettleExecutionRequest.FromString,
+                    response_serializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.SettleExecutionResponse.SerializeToString,
+            ),
+            'DeleteSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSession,
+                    request_deserializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.DeleteSessionRequest.FromString,
+                    response_serializer=handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.DeleteSessionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -311,6 +346,60 @@ class DomainAdapterService:
             '/handrail.adapter.v1.DomainAdapterService/GetSession',
             handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.GetSessionRequest.SerializeToString,
             handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.GetSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SettleExecution(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.adapter.v1.DomainAdapterService/SettleExecution',
+            handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.SettleExecutionRequest.SerializeToString,
+            handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.SettleExecutionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.adapter.v1.DomainAdapterService/DeleteSession',
+            handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.DeleteSessionRequest.SerializeToString,
+            handrail_dot_adapter_dot_v1_dot_domain__adapter__service__pb2.DeleteSessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

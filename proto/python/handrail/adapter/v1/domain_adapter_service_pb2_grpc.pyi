@@ -30,6 +30,12 @@ class DomainAdapterServiceStub:
     """Fences an interaction: nothing of it begins after this returns; names every call that had begun."""
     GetSession: _aio.UnaryUnaryMultiCallable[_domain_adapter_service_pb2.GetSessionRequest, _domain_adapter_service_pb2.GetSessionResponse]
     """Diagnosis of a session, without secrets."""
+    SettleExecution: _aio.UnaryUnaryMultiCallable[_domain_adapter_service_pb2.SettleExecutionRequest, _domain_adapter_service_pb2.SettleExecutionResponse]
+    """Records a person's verdict on a call whose outcome is unknown, and frees its target. Idempotent by verdict; another
+    one after the first, or a call that a live attempt can still change, is FAILED_PRECONDITION.
+    """
+    DeleteSession: _aio.UnaryUnaryMultiCallable[_domain_adapter_service_pb2.DeleteSessionRequest, _domain_adapter_service_pb2.DeleteSessionResponse]
+    """Erases the content of a conversation's session; ledger rows and tombstones stay. Idempotent."""
 
 class DomainAdapterServiceServicer(metaclass=_abc_1.ABCMeta):
     """Knows a domain: plans, policy, tools, artifacts, validation and final tool inputs. It never decides how the cycle runs."""
@@ -83,5 +89,23 @@ class DomainAdapterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_domain_adapter_service_pb2.GetSessionRequest, _abc.Awaitable[_domain_adapter_service_pb2.GetSessionResponse]],
     ) -> _abc.Awaitable[_domain_adapter_service_pb2.GetSessionResponse]:
         """Diagnosis of a session, without secrets."""
+
+    @_abc_1.abstractmethod
+    def SettleExecution(
+        self,
+        request: _domain_adapter_service_pb2.SettleExecutionRequest,
+        context: _aio.ServicerContext[_domain_adapter_service_pb2.SettleExecutionRequest, _abc.Awaitable[_domain_adapter_service_pb2.SettleExecutionResponse]],
+    ) -> _abc.Awaitable[_domain_adapter_service_pb2.SettleExecutionResponse]:
+        """Records a person's verdict on a call whose outcome is unknown, and frees its target. Idempotent by verdict; another
+        one after the first, or a call that a live attempt can still change, is FAILED_PRECONDITION.
+        """
+
+    @_abc_1.abstractmethod
+    def DeleteSession(
+        self,
+        request: _domain_adapter_service_pb2.DeleteSessionRequest,
+        context: _aio.ServicerContext[_domain_adapter_service_pb2.DeleteSessionRequest, _abc.Awaitable[_domain_adapter_service_pb2.DeleteSessionResponse]],
+    ) -> _abc.Awaitable[_domain_adapter_service_pb2.DeleteSessionResponse]:
+        """Erases the content of a conversation's session; ledger rows and tombstones stay. Idempotent."""
 
 def add_DomainAdapterServiceServicer_to_server(servicer: DomainAdapterServiceServicer, server: _aio.Server) -> None: ...

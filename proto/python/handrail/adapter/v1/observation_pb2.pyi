@@ -248,6 +248,33 @@ class WakeUp(_message.Message):
 Global___WakeUp: _TypeAlias = WakeUp  # noqa: Y015
 
 @_typing.final
+class Retry(_message.Message):
+    """The first observation of an interaction that takes up the plan of an ended one, where a person settled a call as not
+    executed and wants it tried again: the call is prepared anew, with a new id, key and approval.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    interaction_id: _builtins.str
+    """The ended interaction."""
+    tool_call_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        interaction_id: _builtins.str = ...,
+        tool_call_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interaction_id", b"interaction_id", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Retry: _TypeAlias = Retry  # noqa: Y015
+
+@_typing.final
 class Observation(_message.Message):
     """What happened since the previous decision: the one input of the next."""
 
@@ -259,6 +286,7 @@ class Observation(_message.Message):
     TOOL_FINISHED_FIELD_NUMBER: _builtins.int
     APPROVAL_RESOLVED_FIELD_NUMBER: _builtins.int
     WAKE_UP_FIELD_NUMBER: _builtins.int
+    RETRY_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user_message(self) -> Global___UserMessage: ...
     @_builtins.property
@@ -271,6 +299,8 @@ class Observation(_message.Message):
     def approval_resolved(self) -> Global___ApprovalResolved: ...
     @_builtins.property
     def wake_up(self) -> Global___WakeUp: ...
+    @_builtins.property
+    def retry(self) -> Global___Retry: ...
     def __init__(
         self,
         *,
@@ -280,12 +310,13 @@ class Observation(_message.Message):
         tool_finished: Global___ToolFinished | None = ...,
         approval_resolved: Global___ApprovalResolved | None = ...,
         wake_up: Global___WakeUp | None = ...,
+        retry: Global___Retry | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["action_choice", b"action_choice", "approval_resolved", b"approval_resolved", "clarification_reply", b"clarification_reply", "kind", b"kind", "tool_finished", b"tool_finished", "user_message", b"user_message", "wake_up", b"wake_up"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action_choice", b"action_choice", "approval_resolved", b"approval_resolved", "clarification_reply", b"clarification_reply", "kind", b"kind", "retry", b"retry", "tool_finished", b"tool_finished", "user_message", b"user_message", "wake_up", b"wake_up"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action_choice", b"action_choice", "approval_resolved", b"approval_resolved", "clarification_reply", b"clarification_reply", "kind", b"kind", "tool_finished", b"tool_finished", "user_message", b"user_message", "wake_up", b"wake_up"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action_choice", b"action_choice", "approval_resolved", b"approval_resolved", "clarification_reply", b"clarification_reply", "kind", b"kind", "retry", b"retry", "tool_finished", b"tool_finished", "user_message", b"user_message", "wake_up", b"wake_up"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["user_message", "clarification_reply", "action_choice", "tool_finished", "approval_resolved", "wake_up"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["user_message", "clarification_reply", "action_choice", "tool_finished", "approval_resolved", "wake_up", "retry"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

@@ -157,22 +157,26 @@ class RunStarted(_message.Message):
     MESSAGE_ID_FIELD_NUMBER: _builtins.int
     APPROVAL_ID_FIELD_NUMBER: _builtins.int
     RESUMED_RUN_ID_FIELD_NUMBER: _builtins.int
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
     message_id: _builtins.str
     """The message that the run works on, if any."""
     approval_id: _builtins.str
     """The approval that the run resumes from, if any."""
     resumed_run_id: _builtins.str
     """The run that waited, where this one resumes it."""
+    history_id: _builtins.str
+    """History of the Loop's database that the sequences belong to, for WatchConversation."""
     def __init__(
         self,
         *,
         message_id: _builtins.str = ...,
         approval_id: _builtins.str = ...,
         resumed_run_id: _builtins.str = ...,
+        history_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "message_id", b"message_id", "resumed_run_id", b"resumed_run_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "history_id", b"history_id", "message_id", b"message_id", "resumed_run_id", b"resumed_run_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -688,18 +692,24 @@ class Waiting(_message.Message):
 
     UNTIL_FIELD_NUMBER: _builtins.int
     SIGNAL_FIELD_NUMBER: _builtins.int
+    LIMIT_TIME_FIELD_NUMBER: _builtins.int
     signal: _builtins.str
     @_builtins.property
     def until(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def limit_time(self) -> _timestamp_pb2.Timestamp:
+        """When a wait for a signal ends without it."""
+
     def __init__(
         self,
         *,
         until: _timestamp_pb2.Timestamp | None = ...,
         signal: _builtins.str = ...,
+        limit_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "signal", b"signal", "until", b"until"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "limit_time", b"limit_time", "signal", b"signal", "until", b"until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "signal", b"signal", "until", b"until"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["condition", b"condition", "limit_time", b"limit_time", "signal", b"signal", "until", b"until"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_condition: _TypeAlias = _typing.Literal["until", "signal"]  # noqa: Y015
     _WhichOneofArgType_condition: _TypeAlias = _typing.Literal["condition", b"condition"]  # noqa: Y015
@@ -733,17 +743,82 @@ class ChannelFailed(_message.Message):
 Global___ChannelFailed: _TypeAlias = ChannelFailed  # noqa: Y015
 
 @_typing.final
+class ExecutionSettled(_message.Message):
+    """A person settled a call whose outcome was unknown."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    SETTLED_BY_FIELD_NUMBER: _builtins.int
+    SUCCESSOR_INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    tool_call_id: _builtins.str
+    tool: _builtins.str
+    outcome: _tool_pb2.Outcome.ValueType
+    """OUTCOME_SUCCEEDED: it happened. OUTCOME_FAILED: it did not."""
+    settled_by: _builtins.str
+    successor_interaction_id: _builtins.str
+    """The interaction that tries again; empty where none does."""
+    def __init__(
+        self,
+        *,
+        tool_call_id: _builtins.str = ...,
+        tool: _builtins.str = ...,
+        outcome: _tool_pb2.Outcome.ValueType = ...,
+        settled_by: _builtins.str = ...,
+        successor_interaction_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "settled_by", b"settled_by", "successor_interaction_id", b"successor_interaction_id", "tool", b"tool", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExecutionSettled: _TypeAlias = ExecutionSettled  # noqa: Y015
+
+@_typing.final
+class SignalReceived(_message.Message):
+    """An external signal was received."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    DELIVERED_FIELD_NUMBER: _builtins.int
+    signal: _builtins.str
+    delivered: _builtins.bool
+    """True: it ended a wait. False: it is kept until the interaction waits for it."""
+    def __init__(
+        self,
+        *,
+        signal: _builtins.str = ...,
+        delivered: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delivered", b"delivered", "signal", b"signal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalReceived: _TypeAlias = SignalReceived  # noqa: Y015
+
+@_typing.final
 class Live(_message.Message):
     """Not stored; repeats the last sequence: replay is over, what follows is live."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
+    history_id: _builtins.str
+    """History of the Loop's database that the sequences belong to."""
     def __init__(
         self,
+        *,
+        history_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["history_id", b"history_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -782,6 +857,8 @@ class Event(_message.Message):
     CHANNEL_FAILED_FIELD_NUMBER: _builtins.int
     LIVE_FIELD_NUMBER: _builtins.int
     MESSAGE_ACCEPTED_FIELD_NUMBER: _builtins.int
+    EXECUTION_SETTLED_FIELD_NUMBER: _builtins.int
+    SIGNAL_RECEIVED_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """From 1, gapless within the conversation over stored events."""
     conversation_id: _builtins.str
@@ -833,6 +910,10 @@ class Event(_message.Message):
     def live(self) -> Global___Live: ...
     @_builtins.property
     def message_accepted(self) -> Global___MessageAccepted: ...
+    @_builtins.property
+    def execution_settled(self) -> Global___ExecutionSettled: ...
+    @_builtins.property
+    def signal_received(self) -> Global___SignalReceived: ...
     def __init__(
         self,
         *,
@@ -863,12 +944,14 @@ class Event(_message.Message):
         channel_failed: Global___ChannelFailed | None = ...,
         live: Global___Live | None = ...,
         message_accepted: Global___MessageAccepted | None = ...,
+        execution_settled: Global___ExecutionSettled | None = ...,
+        signal_received: Global___SignalReceived | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_required", b"approval_required", "approval_resolved", b"approval_resolved", "artifact_published", b"artifact_published", "blocked", b"blocked", "canceled", b"canceled", "channel_failed", b"channel_failed", "clarification_required", b"clarification_required", "completed", b"completed", "content_delta", b"content_delta", "decision_made", b"decision_made", "event_time", b"event_time", "failed", b"failed", "live", b"live", "message_accepted", b"message_accepted", "payload", b"payload", "policy_blocked", b"policy_blocked", "run_started", b"run_started", "status_changed", b"status_changed", "superseded", b"superseded", "tool_finished", b"tool_finished", "tool_progress", b"tool_progress", "tool_started", b"tool_started", "waiting", b"waiting"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval_required", b"approval_required", "approval_resolved", b"approval_resolved", "artifact_published", b"artifact_published", "blocked", b"blocked", "canceled", b"canceled", "channel_failed", b"channel_failed", "clarification_required", b"clarification_required", "completed", b"completed", "content_delta", b"content_delta", "decision_made", b"decision_made", "event_time", b"event_time", "execution_settled", b"execution_settled", "failed", b"failed", "live", b"live", "message_accepted", b"message_accepted", "payload", b"payload", "policy_blocked", b"policy_blocked", "run_started", b"run_started", "signal_received", b"signal_received", "status_changed", b"status_changed", "superseded", b"superseded", "tool_finished", b"tool_finished", "tool_progress", b"tool_progress", "tool_started", b"tool_started", "waiting", b"waiting"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_required", b"approval_required", "approval_resolved", b"approval_resolved", "artifact_published", b"artifact_published", "blocked", b"blocked", "canceled", b"canceled", "channel_failed", b"channel_failed", "clarification_required", b"clarification_required", "completed", b"completed", "content_delta", b"content_delta", "conversation_id", b"conversation_id", "decision_made", b"decision_made", "event_time", b"event_time", "failed", b"failed", "interaction_id", b"interaction_id", "live", b"live", "message_accepted", b"message_accepted", "payload", b"payload", "policy_blocked", b"policy_blocked", "request_id", b"request_id", "run_id", b"run_id", "run_started", b"run_started", "sequence", b"sequence", "status_changed", b"status_changed", "superseded", b"superseded", "tool_finished", b"tool_finished", "tool_progress", b"tool_progress", "tool_started", b"tool_started", "waiting", b"waiting"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_required", b"approval_required", "approval_resolved", b"approval_resolved", "artifact_published", b"artifact_published", "blocked", b"blocked", "canceled", b"canceled", "channel_failed", b"channel_failed", "clarification_required", b"clarification_required", "completed", b"completed", "content_delta", b"content_delta", "conversation_id", b"conversation_id", "decision_made", b"decision_made", "event_time", b"event_time", "execution_settled", b"execution_settled", "failed", b"failed", "interaction_id", b"interaction_id", "live", b"live", "message_accepted", b"message_accepted", "payload", b"payload", "policy_blocked", b"policy_blocked", "request_id", b"request_id", "run_id", b"run_id", "run_started", b"run_started", "sequence", b"sequence", "signal_received", b"signal_received", "status_changed", b"status_changed", "superseded", b"superseded", "tool_finished", b"tool_finished", "tool_progress", b"tool_progress", "tool_started", b"tool_started", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["run_started", "status_changed", "decision_made", "tool_started", "tool_progress", "tool_finished", "artifact_published", "clarification_required", "approval_required", "approval_resolved", "policy_blocked", "content_delta", "completed", "failed", "blocked", "canceled", "superseded", "waiting", "channel_failed", "live", "message_accepted"]  # noqa: Y015
+    _WhichOneofReturnType_payload: _TypeAlias = _typing.Literal["run_started", "status_changed", "decision_made", "tool_started", "tool_progress", "tool_finished", "artifact_published", "clarification_required", "approval_required", "approval_resolved", "policy_blocked", "content_delta", "completed", "failed", "blocked", "canceled", "superseded", "waiting", "channel_failed", "live", "message_accepted", "execution_settled", "signal_received"]  # noqa: Y015
     _WhichOneofArgType_payload: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_payload) -> _WhichOneofReturnType_payload | None: ...
 

@@ -88,21 +88,25 @@ class _PendingKind:
 class _PendingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PendingKind.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     PENDING_KIND_UNSPECIFIED: _PendingKind.ValueType  # 0
-    """Both kinds."""
+    """Every kind."""
     PENDING_KIND_CLARIFICATION: _PendingKind.ValueType  # 1
     """Open questions."""
     PENDING_KIND_APPROVAL: _PendingKind.ValueType  # 2
     """Open approvals."""
+    PENDING_KIND_EXECUTION: _PendingKind.ValueType  # 3
+    """Calls whose outcome is unknown and that nobody has settled."""
 
 class PendingKind(_PendingKind, metaclass=_PendingKindEnumTypeWrapper):
     """What is pending."""
 
 PENDING_KIND_UNSPECIFIED: PendingKind.ValueType  # 0
-"""Both kinds."""
+"""Every kind."""
 PENDING_KIND_CLARIFICATION: PendingKind.ValueType  # 1
 """Open questions."""
 PENDING_KIND_APPROVAL: PendingKind.ValueType  # 2
 """Open approvals."""
+PENDING_KIND_EXECUTION: PendingKind.ValueType  # 3
+"""Calls whose outcome is unknown and that nobody has settled."""
 Global___PendingKind: _TypeAlias = PendingKind  # noqa: Y015
 
 class _AuditKind:
@@ -131,6 +135,16 @@ class _AuditKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AuditKind.V
     """Policy did not allow an action."""
     AUDIT_KIND_INTERACTION_ENDED: _AuditKind.ValueType  # 9
     """An interaction ended."""
+    AUDIT_KIND_EXECUTION_SETTLED: _AuditKind.ValueType  # 10
+    """A person settled a call whose outcome was unknown."""
+    AUDIT_KIND_SIGNAL_RECEIVED: _AuditKind.ValueType  # 11
+    """A signal was received."""
+    AUDIT_KIND_CONVERSATION_DELETED: _AuditKind.ValueType  # 12
+    """The content of the conversation was erased."""
+    AUDIT_KIND_CHANNEL_FAILED: _AuditKind.ValueType  # 13
+    """A client reported a fault of its channel."""
+    AUDIT_KIND_CONVERSATION_RECOVERED: _AuditKind.ValueType  # 14
+    """An operator ended what a lost history had left open, or opened the conversation again."""
 
 class AuditKind(_AuditKind, metaclass=_AuditKindEnumTypeWrapper):
     """What an audit event records."""
@@ -155,7 +169,149 @@ AUDIT_KIND_POLICY_BLOCKED: AuditKind.ValueType  # 8
 """Policy did not allow an action."""
 AUDIT_KIND_INTERACTION_ENDED: AuditKind.ValueType  # 9
 """An interaction ended."""
+AUDIT_KIND_EXECUTION_SETTLED: AuditKind.ValueType  # 10
+"""A person settled a call whose outcome was unknown."""
+AUDIT_KIND_SIGNAL_RECEIVED: AuditKind.ValueType  # 11
+"""A signal was received."""
+AUDIT_KIND_CONVERSATION_DELETED: AuditKind.ValueType  # 12
+"""The content of the conversation was erased."""
+AUDIT_KIND_CHANNEL_FAILED: AuditKind.ValueType  # 13
+"""A client reported a fault of its channel."""
+AUDIT_KIND_CONVERSATION_RECOVERED: AuditKind.ValueType  # 14
+"""An operator ended what a lost history had left open, or opened the conversation again."""
 Global___AuditKind: _TypeAlias = AuditKind  # noqa: Y015
+
+class _AuditFault:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AuditFaultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AuditFault.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    AUDIT_FAULT_UNSPECIFIED: _AuditFault.ValueType  # 0
+    """Not set; never a real fault."""
+    AUDIT_FAULT_EDITED: _AuditFault.ValueType  # 1
+    """Its content does not match its hash."""
+    AUDIT_FAULT_REMOVED: _AuditFault.ValueType  # 2
+    """It is missing."""
+    AUDIT_FAULT_INSERTED: _AuditFault.ValueType  # 3
+    """It was not written by the Loop at its place."""
+    AUDIT_FAULT_REORDERED: _AuditFault.ValueType  # 4
+    """It stands at another number than the one it was written under."""
+
+class AuditFault(_AuditFault, metaclass=_AuditFaultEnumTypeWrapper):
+    """What is wrong with a row of the audit trail."""
+
+AUDIT_FAULT_UNSPECIFIED: AuditFault.ValueType  # 0
+"""Not set; never a real fault."""
+AUDIT_FAULT_EDITED: AuditFault.ValueType  # 1
+"""Its content does not match its hash."""
+AUDIT_FAULT_REMOVED: AuditFault.ValueType  # 2
+"""It is missing."""
+AUDIT_FAULT_INSERTED: AuditFault.ValueType  # 3
+"""It was not written by the Loop at its place."""
+AUDIT_FAULT_REORDERED: AuditFault.ValueType  # 4
+"""It stands at another number than the one it was written under."""
+Global___AuditFault: _TypeAlias = AuditFault  # noqa: Y015
+
+class _ApprovalState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ApprovalStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ApprovalState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    APPROVAL_STATE_UNSPECIFIED: _ApprovalState.ValueType  # 0
+    """Not set; never a real state."""
+    APPROVAL_STATE_PENDING: _ApprovalState.ValueType  # 1
+    """Waiting: for a verdict."""
+    APPROVAL_STATE_APPROVED: _ApprovalState.ValueType  # 2
+    """Active: approved, the call under it has no outcome yet."""
+    APPROVAL_STATE_REJECTED: _ApprovalState.ValueType  # 3
+    """Terminal: rejected."""
+    APPROVAL_STATE_CHANGES_REQUESTED: _ApprovalState.ValueType  # 4
+    """Terminal: changes were requested."""
+    APPROVAL_STATE_EXPIRED: _ApprovalState.ValueType  # 5
+    """Terminal: its time ran out before a verdict."""
+    APPROVAL_STATE_STALE: _ApprovalState.ValueType  # 6
+    """Terminal: what it was bound to has changed."""
+    APPROVAL_STATE_WITHDRAWN: _ApprovalState.ValueType  # 7
+    """Terminal: its interaction was canceled, superseded or failed."""
+    APPROVAL_STATE_EXECUTED: _ApprovalState.ValueType  # 8
+    """Terminal: the call under it was executed."""
+
+class ApprovalState(_ApprovalState, metaclass=_ApprovalStateEnumTypeWrapper):
+    """How far an approval has come."""
+
+APPROVAL_STATE_UNSPECIFIED: ApprovalState.ValueType  # 0
+"""Not set; never a real state."""
+APPROVAL_STATE_PENDING: ApprovalState.ValueType  # 1
+"""Waiting: for a verdict."""
+APPROVAL_STATE_APPROVED: ApprovalState.ValueType  # 2
+"""Active: approved, the call under it has no outcome yet."""
+APPROVAL_STATE_REJECTED: ApprovalState.ValueType  # 3
+"""Terminal: rejected."""
+APPROVAL_STATE_CHANGES_REQUESTED: ApprovalState.ValueType  # 4
+"""Terminal: changes were requested."""
+APPROVAL_STATE_EXPIRED: ApprovalState.ValueType  # 5
+"""Terminal: its time ran out before a verdict."""
+APPROVAL_STATE_STALE: ApprovalState.ValueType  # 6
+"""Terminal: what it was bound to has changed."""
+APPROVAL_STATE_WITHDRAWN: ApprovalState.ValueType  # 7
+"""Terminal: its interaction was canceled, superseded or failed."""
+APPROVAL_STATE_EXECUTED: ApprovalState.ValueType  # 8
+"""Terminal: the call under it was executed."""
+Global___ApprovalState: _TypeAlias = ApprovalState  # noqa: Y015
+
+class _Settlement:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SettlementEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Settlement.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SETTLEMENT_UNSPECIFIED: _Settlement.ValueType  # 0
+    """Not set: INVALID_ARGUMENT."""
+    SETTLEMENT_HAPPENED: _Settlement.ValueType  # 1
+    """It happened: the call is recorded as executed."""
+    SETTLEMENT_DID_NOT_HAPPEN: _Settlement.ValueType  # 2
+    """It did not happen: the call is recorded as not executed, and nothing follows."""
+    SETTLEMENT_TRY_AGAIN: _Settlement.ValueType  # 3
+    """It did not happen and is to be tried again: a new interaction asks for a new approval of a new call."""
+
+class Settlement(_Settlement, metaclass=_SettlementEnumTypeWrapper):
+    """A person's verdict on a call whose outcome is unknown."""
+
+SETTLEMENT_UNSPECIFIED: Settlement.ValueType  # 0
+"""Not set: INVALID_ARGUMENT."""
+SETTLEMENT_HAPPENED: Settlement.ValueType  # 1
+"""It happened: the call is recorded as executed."""
+SETTLEMENT_DID_NOT_HAPPEN: Settlement.ValueType  # 2
+"""It did not happen: the call is recorded as not executed, and nothing follows."""
+SETTLEMENT_TRY_AGAIN: Settlement.ValueType  # 3
+"""It did not happen and is to be tried again: a new interaction asks for a new approval of a new call."""
+Global___Settlement: _TypeAlias = Settlement  # noqa: Y015
+
+class _Recovery:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RecoveryEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Recovery.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RECOVERY_UNSPECIFIED: _Recovery.ValueType  # 0
+    """Not set: INVALID_ARGUMENT."""
+    RECOVERY_END: _Recovery.ValueType  # 1
+    """What is open in it ends as session_diverged; further messages end so too."""
+    RECOVERY_REOPEN: _Recovery.ValueType  # 2
+    """What is open in it ends as session_diverged; the next message opens a new session."""
+
+class Recovery(_Recovery, metaclass=_RecoveryEnumTypeWrapper):
+    """What becomes of a diverged conversation."""
+
+RECOVERY_UNSPECIFIED: Recovery.ValueType  # 0
+"""Not set: INVALID_ARGUMENT."""
+RECOVERY_END: Recovery.ValueType  # 1
+"""What is open in it ends as session_diverged; further messages end so too."""
+RECOVERY_REOPEN: Recovery.ValueType  # 2
+"""What is open in it ends as session_diverged; the next message opens a new session."""
+Global___Recovery: _TypeAlias = Recovery  # noqa: Y015
 
 @_typing.final
 class Domain(_message.Message):
@@ -310,6 +466,8 @@ class Conversation(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     ACTIVE_INTERACTION_ID_FIELD_NUMBER: _builtins.int
     LAST_SEQUENCE_FIELD_NUMBER: _builtins.int
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
+    FIRST_SEQUENCE_FIELD_NUMBER: _builtins.int
     conversation_id: _builtins.str
     domain: _builtins.str
     title: _builtins.str
@@ -317,6 +475,10 @@ class Conversation(_message.Message):
     """Empty where no interaction is active."""
     last_sequence: _builtins.int
     """Sequence of its newest event."""
+    history_id: _builtins.str
+    """History of the Loop's database that its sequences belong to; renewed when that is restored from a backup."""
+    first_sequence: _builtins.int
+    """Sequence of the oldest event that retention kept; 1 where all are there."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
     @_builtins.property
@@ -331,10 +493,12 @@ class Conversation(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         active_interaction_id: _builtins.str = ...,
         last_sequence: _builtins.int = ...,
+        history_id: _builtins.str = ...,
+        first_sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_interaction_id", b"active_interaction_id", "conversation_id", b"conversation_id", "create_time", b"create_time", "domain", b"domain", "labels", b"labels", "last_sequence", b"last_sequence", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_interaction_id", b"active_interaction_id", "conversation_id", b"conversation_id", "create_time", b"create_time", "domain", b"domain", "first_sequence", b"first_sequence", "history_id", b"history_id", "labels", b"labels", "last_sequence", b"last_sequence", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -739,21 +903,25 @@ class WatchConversationRequest(_message.Message):
     CONVERSATION_ID_FIELD_NUMBER: _builtins.int
     AFTER_SEQUENCE_FIELD_NUMBER: _builtins.int
     FOLLOW_FIELD_NUMBER: _builtins.int
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
     conversation_id: _builtins.str
     after_sequence: _builtins.int
     """0: from the start."""
     follow: _builtins.bool
     """False: the stream ends after the live marker."""
+    history_id: _builtins.str
+    """History that after_sequence belongs to; another one than the conversation's is OUT_OF_RANGE. Empty: not checked."""
     def __init__(
         self,
         *,
         conversation_id: _builtins.str = ...,
         after_sequence: _builtins.int = ...,
         follow: _builtins.bool = ...,
+        history_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_sequence", b"after_sequence", "conversation_id", b"conversation_id", "follow", b"follow"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_sequence", b"after_sequence", "conversation_id", b"conversation_id", "follow", b"follow", "history_id", b"history_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1120,13 +1288,21 @@ class PendingItem(_message.Message):
     INTERACTION_ID_FIELD_NUMBER: _builtins.int
     CLARIFICATION_FIELD_NUMBER: _builtins.int
     APPROVAL_FIELD_NUMBER: _builtins.int
+    EXECUTION_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    REQUESTER_FIELD_NUMBER: _builtins.int
     conversation_id: _builtins.str
     interaction_id: _builtins.str
+    domain: _builtins.str
+    requester: _builtins.str
+    """Principal whose conversation it is."""
     @_builtins.property
     def clarification(self) -> _event_pb2.ClarificationRequired: ...
     @_builtins.property
     def approval(self) -> _event_pb2.ApprovalRequired: ...
+    @_builtins.property
+    def execution(self) -> Global___UnsettledExecution: ...
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
@@ -1136,17 +1312,52 @@ class PendingItem(_message.Message):
         interaction_id: _builtins.str = ...,
         clarification: _event_pb2.ClarificationRequired | None = ...,
         approval: _event_pb2.ApprovalRequired | None = ...,
+        execution: Global___UnsettledExecution | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        domain: _builtins.str = ...,
+        requester: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "clarification", b"clarification", "create_time", b"create_time", "item", b"item"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "clarification", b"clarification", "create_time", b"create_time", "execution", b"execution", "item", b"item"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "clarification", b"clarification", "conversation_id", b"conversation_id", "create_time", b"create_time", "interaction_id", b"interaction_id", "item", b"item"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "clarification", b"clarification", "conversation_id", b"conversation_id", "create_time", b"create_time", "domain", b"domain", "execution", b"execution", "interaction_id", b"interaction_id", "item", b"item", "requester", b"requester"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["clarification", "approval"]  # noqa: Y015
+    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["clarification", "approval", "execution"]  # noqa: Y015
     _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
 
 Global___PendingItem: _TypeAlias = PendingItem  # noqa: Y015
+
+@_typing.final
+class UnsettledExecution(_message.Message):
+    """A call whose outcome is unknown, for a person to settle."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    tool_call_id: _builtins.str
+    tool: _builtins.str
+    summary: _builtins.str
+    """One sentence in the requester's locale."""
+    approval_id: _builtins.str
+    """The approval under which it was called."""
+    def __init__(
+        self,
+        *,
+        tool_call_id: _builtins.str = ...,
+        tool: _builtins.str = ...,
+        summary: _builtins.str = ...,
+        approval_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id", "summary", b"summary", "tool", b"tool", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnsettledExecution: _TypeAlias = UnsettledExecution  # noqa: Y015
 
 @_typing.final
 class ListPendingRequest(_message.Message):
@@ -1156,12 +1367,29 @@ class ListPendingRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    REQUESTED_BY_ME_FIELD_NUMBER: _builtins.int
+    CREATED_BEFORE_TIME_FIELD_NUMBER: _builtins.int
     kind: Global___PendingKind.ValueType
     page_size: _builtins.int
     """1 to 200; 0 means 50."""
     page_token: _builtins.str
     conversation_id: _builtins.str
     """Only of this conversation; empty: of all."""
+    interaction_id: _builtins.str
+    """Only of this interaction; empty: of all."""
+    domain: _builtins.str
+    """Only of conversations in this domain; empty: in all."""
+    tool: _builtins.str
+    """Only approvals and calls of this tool; empty: of all tools."""
+    requested_by_me: _builtins.bool
+    """Only what was requested by the caller."""
+    @_builtins.property
+    def created_before_time(self) -> _timestamp_pb2.Timestamp:
+        """Only what was created before; unset: no bound."""
+
     def __init__(
         self,
         *,
@@ -1169,10 +1397,15 @@ class ListPendingRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         conversation_id: _builtins.str = ...,
+        interaction_id: _builtins.str = ...,
+        domain: _builtins.str = ...,
+        tool: _builtins.str = ...,
+        requested_by_me: _builtins.bool = ...,
+        created_before_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_before_time", b"created_before_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "created_before_time", b"created_before_time", "domain", b"domain", "interaction_id", b"interaction_id", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token", "requested_by_me", b"requested_by_me", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1220,6 +1453,7 @@ class AuditEvent(_message.Message):
     DETAILS_FIELD_NUMBER: _builtins.int
     EVENT_TIME_FIELD_NUMBER: _builtins.int
     HASH_FIELD_NUMBER: _builtins.int
+    DIGEST_SCHEME_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """From 1, gapless within the conversation."""
     conversation_id: _builtins.str
@@ -1237,6 +1471,8 @@ class AuditEvent(_message.Message):
     """Code of the failure catalogue, verdict or outcome."""
     hash: _builtins.str
     """Lower-case hex SHA-256 that chains the row to the one before."""
+    digest_scheme: _builtins.str
+    """Name of the scheme by which the hash was computed."""
     @_builtins.property
     def details(self) -> _struct_pb2.Struct: ...
     @_builtins.property
@@ -1257,10 +1493,11 @@ class AuditEvent(_message.Message):
         details: _struct_pb2.Struct | None = ...,
         event_time: _timestamp_pb2.Timestamp | None = ...,
         hash: _builtins.str = ...,
+        digest_scheme: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["details", b"details", "event_time", b"event_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "code", b"code", "conversation_id", b"conversation_id", "decision_id", b"decision_id", "decision_number", b"decision_number", "details", b"details", "digest", b"digest", "event_time", b"event_time", "hash", b"hash", "interaction_id", b"interaction_id", "kind", b"kind", "number", b"number", "run_id", b"run_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor", b"actor", "code", b"code", "conversation_id", b"conversation_id", "decision_id", b"decision_id", "decision_number", b"decision_number", "details", b"details", "digest", b"digest", "digest_scheme", b"digest_scheme", "event_time", b"event_time", "hash", b"hash", "interaction_id", b"interaction_id", "kind", b"kind", "number", b"number", "run_id", b"run_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1319,3 +1556,536 @@ class ListAuditEventsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListAuditEventsResponse: _TypeAlias = ListAuditEventsResponse  # noqa: Y015
+
+@_typing.final
+class VerifyAuditRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        conversation_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyAuditRequest: _TypeAlias = VerifyAuditRequest  # noqa: Y015
+
+@_typing.final
+class AuditFinding(_message.Message):
+    """One row that does not fit the chain."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    FAULT_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    fault: Global___AuditFault.ValueType
+    explanation: _builtins.str
+    """One sentence in the caller's locale."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        fault: Global___AuditFault.ValueType = ...,
+        explanation: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation", "fault", b"fault", "number", b"number"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditFinding: _TypeAlias = AuditFinding  # noqa: Y015
+
+@_typing.final
+class VerifyAuditResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    VALID_FIELD_NUMBER: _builtins.int
+    CHECKED_ROWS_FIELD_NUMBER: _builtins.int
+    HEAD_HASH_FIELD_NUMBER: _builtins.int
+    FINDINGS_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    valid: _builtins.bool
+    """True: every row is as it was written, and none is missing."""
+    checked_rows: _builtins.int
+    head_hash: _builtins.str
+    """Hash of the newest row, to be kept outside the database."""
+    @_builtins.property
+    def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditFinding]:
+        """At most 100, by number."""
+
+    def __init__(
+        self,
+        *,
+        conversation_id: _builtins.str = ...,
+        valid: _builtins.bool = ...,
+        checked_rows: _builtins.int = ...,
+        head_hash: _builtins.str = ...,
+        findings: _abc.Iterable[Global___AuditFinding] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_rows", b"checked_rows", "conversation_id", b"conversation_id", "findings", b"findings", "head_hash", b"head_hash", "valid", b"valid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyAuditResponse: _TypeAlias = VerifyAuditResponse  # noqa: Y015
+
+@_typing.final
+class Approval(_message.Message):
+    """An approval with its life."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    REQUESTER_FIELD_NUMBER: _builtins.int
+    RESOLVED_BY_FIELD_NUMBER: _builtins.int
+    RESOLVE_TIME_FIELD_NUMBER: _builtins.int
+    SUPERSEDED_BY_APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    interaction_id: _builtins.str
+    state: Global___ApprovalState.ValueType
+    requester: _builtins.str
+    """Principal whose request it came from."""
+    resolved_by: _builtins.str
+    superseded_by_approval_id: _builtins.str
+    """The approval that took its place; empty where none did."""
+    tool_call_id: _builtins.str
+    """The call under it; empty where none was made."""
+    @_builtins.property
+    def request(self) -> _event_pb2.ApprovalRequired: ...
+    @_builtins.property
+    def resolve_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        request: _event_pb2.ApprovalRequired | None = ...,
+        conversation_id: _builtins.str = ...,
+        interaction_id: _builtins.str = ...,
+        state: Global___ApprovalState.ValueType = ...,
+        requester: _builtins.str = ...,
+        resolved_by: _builtins.str = ...,
+        resolve_time: _timestamp_pb2.Timestamp | None = ...,
+        superseded_by_approval_id: _builtins.str = ...,
+        tool_call_id: _builtins.str = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "request", b"request", "resolve_time", b"resolve_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "create_time", b"create_time", "interaction_id", b"interaction_id", "request", b"request", "requester", b"requester", "resolve_time", b"resolve_time", "resolved_by", b"resolved_by", "state", b"state", "superseded_by_approval_id", b"superseded_by_approval_id", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Approval: _TypeAlias = Approval  # noqa: Y015
+
+@_typing.final
+class GetApprovalRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_ID_FIELD_NUMBER: _builtins.int
+    approval_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        approval_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval_id", b"approval_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetApprovalRequest: _TypeAlias = GetApprovalRequest  # noqa: Y015
+
+@_typing.final
+class GetApprovalResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    APPROVAL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def approval(self) -> Global___Approval: ...
+    def __init__(
+        self,
+        *,
+        approval: Global___Approval | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetApprovalResponse: _TypeAlias = GetApprovalResponse  # noqa: Y015
+
+@_typing.final
+class SignalInteractionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    PAYLOAD_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    interaction_id: _builtins.str
+    signal: _builtins.str
+    """Name of the signal, at most 128 characters."""
+    @_builtins.property
+    def payload(self) -> _struct_pb2.Struct:
+        """At most 16 KiB."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        interaction_id: _builtins.str = ...,
+        signal: _builtins.str = ...,
+        payload: _struct_pb2.Struct | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["payload", b"payload"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interaction_id", b"interaction_id", "payload", b"payload", "request_id", b"request_id", "signal", b"signal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalInteractionRequest: _TypeAlias = SignalInteractionRequest  # noqa: Y015
+
+@_typing.final
+class SignalInteractionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INTERACTION_FIELD_NUMBER: _builtins.int
+    DELIVERED_FIELD_NUMBER: _builtins.int
+    delivered: _builtins.bool
+    """True: it ended a wait. False: it is kept until the interaction waits for it."""
+    @_builtins.property
+    def interaction(self) -> Global___Interaction: ...
+    def __init__(
+        self,
+        *,
+        interaction: Global___Interaction | None = ...,
+        delivered: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["interaction", b"interaction"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delivered", b"delivered", "interaction", b"interaction"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalInteractionResponse: _TypeAlias = SignalInteractionResponse  # noqa: Y015
+
+@_typing.final
+class SettleExecutionRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    SETTLEMENT_FIELD_NUMBER: _builtins.int
+    COMMENT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    interaction_id: _builtins.str
+    tool_call_id: _builtins.str
+    settlement: Global___Settlement.ValueType
+    comment: _builtins.str
+    """What was found, at most 2000 characters."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        interaction_id: _builtins.str = ...,
+        tool_call_id: _builtins.str = ...,
+        settlement: Global___Settlement.ValueType = ...,
+        comment: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["comment", b"comment", "interaction_id", b"interaction_id", "request_id", b"request_id", "settlement", b"settlement", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettleExecutionRequest: _TypeAlias = SettleExecutionRequest  # noqa: Y015
+
+@_typing.final
+class SettleExecutionResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INTERACTION_FIELD_NUMBER: _builtins.int
+    SUCCESSOR_INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    successor_interaction_id: _builtins.str
+    """The interaction that tries again; empty otherwise."""
+    run_id: _builtins.str
+    """Its first run, to be followed by WatchConversation; empty otherwise."""
+    @_builtins.property
+    def interaction(self) -> Global___Interaction:
+        """The interaction of the call."""
+
+    def __init__(
+        self,
+        *,
+        interaction: Global___Interaction | None = ...,
+        successor_interaction_id: _builtins.str = ...,
+        run_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["interaction", b"interaction"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interaction", b"interaction", "run_id", b"run_id", "successor_interaction_id", b"successor_interaction_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettleExecutionResponse: _TypeAlias = SettleExecutionResponse  # noqa: Y015
+
+@_typing.final
+class DeleteConversationRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    conversation_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        conversation_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteConversationRequest: _TypeAlias = DeleteConversationRequest  # noqa: Y015
+
+@_typing.final
+class DeleteConversationResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DELETE_TIME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def delete_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        delete_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["delete_time", b"delete_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delete_time", b"delete_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteConversationResponse: _TypeAlias = DeleteConversationResponse  # noqa: Y015
+
+@_typing.final
+class ReportChannelFailureRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    CHANNEL_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    SOURCE_CODE_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    conversation_id: _builtins.str
+    channel: _builtins.str
+    """Which channel of the client, for example microphone or socket; at most 64 characters."""
+    code: _builtins.str
+    """A code of the failure catalogue with STAGE_CHANNEL."""
+    source_code: _builtins.str
+    """The client's own code of the error, at most 128 characters."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        conversation_id: _builtins.str = ...,
+        channel: _builtins.str = ...,
+        code: _builtins.str = ...,
+        source_code: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["channel", b"channel", "code", b"code", "conversation_id", b"conversation_id", "request_id", b"request_id", "source_code", b"source_code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportChannelFailureRequest: _TypeAlias = ReportChannelFailureRequest  # noqa: Y015
+
+@_typing.final
+class ReportChannelFailureResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def event(self) -> _event_pb2.Event: ...
+    def __init__(
+        self,
+        *,
+        event: _event_pb2.Event | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportChannelFailureResponse: _TypeAlias = ReportChannelFailureResponse  # noqa: Y015
+
+@_typing.final
+class DivergedConversation(_message.Message):
+    """A conversation whose session belongs to a lost history."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    DOMAIN_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    OPEN_INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    OPEN_STATE_FIELD_NUMBER: _builtins.int
+    EXECUTIONS_FIELD_NUMBER: _builtins.int
+    HISTORY_ID_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    domain: _builtins.str
+    principal: _builtins.str
+    open_interaction_id: _builtins.str
+    """The interaction that is open in it; empty where none is."""
+    open_state: _interaction_state_pb2.InteractionState.ValueType
+    history_id: _builtins.str
+    """The history that was lost."""
+    @_builtins.property
+    def executions(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnsettledExecution]:
+        """Calls whose outcome is unknown and that nobody has settled."""
+
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        conversation_id: _builtins.str = ...,
+        domain: _builtins.str = ...,
+        principal: _builtins.str = ...,
+        open_interaction_id: _builtins.str = ...,
+        open_state: _interaction_state_pb2.InteractionState.ValueType = ...,
+        executions: _abc.Iterable[Global___UnsettledExecution] | None = ...,
+        history_id: _builtins.str = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "create_time", b"create_time", "domain", b"domain", "executions", b"executions", "history_id", b"history_id", "open_interaction_id", b"open_interaction_id", "open_state", b"open_state", "principal", b"principal"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DivergedConversation: _TypeAlias = DivergedConversation  # noqa: Y015
+
+@_typing.final
+class ListDivergedConversationsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """1 to 200; 0 means 50."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDivergedConversationsRequest: _TypeAlias = ListDivergedConversationsRequest  # noqa: Y015
+
+@_typing.final
+class ListDivergedConversationsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    @_builtins.property
+    def conversations(self) -> _containers.RepeatedCompositeFieldContainer[Global___DivergedConversation]: ...
+    def __init__(
+        self,
+        *,
+        conversations: _abc.Iterable[Global___DivergedConversation] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversations", b"conversations", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDivergedConversationsResponse: _TypeAlias = ListDivergedConversationsResponse  # noqa: Y015
+
+@_typing.final
+class RecoverConversationRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    RECOVERY_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    conversation_id: _builtins.str
+    recovery: Global___Recovery.ValueType
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        conversation_id: _builtins.str = ...,
+        recovery: Global___Recovery.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "recovery", b"recovery", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecoverConversationRequest: _TypeAlias = RecoverConversationRequest  # noqa: Y015
+
+@_typing.final
+class RecoverConversationResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_FIELD_NUMBER: _builtins.int
+    ENDED_INTERACTION_ID_FIELD_NUMBER: _builtins.int
+    ended_interaction_id: _builtins.str
+    """The interaction that was ended; empty where none was open."""
+    @_builtins.property
+    def conversation(self) -> Global___Conversation: ...
+    def __init__(
+        self,
+        *,
+        conversation: Global___Conversation | None = ...,
+        ended_interaction_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["conversation", b"conversation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation", b"conversation", "ended_interaction_id", b"ended_interaction_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecoverConversationResponse: _TypeAlias = RecoverConversationResponse  # noqa: Y015

@@ -100,6 +100,46 @@ class WorkflowLoopServiceStub:
                 request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListAuditEventsRequest.SerializeToString,
                 response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListAuditEventsResponse.FromString,
                 _registered_method=True)
+        self.VerifyAudit = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/VerifyAudit',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.VerifyAuditRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.VerifyAuditResponse.FromString,
+                _registered_method=True)
+        self.GetApproval = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/GetApproval',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.GetApprovalRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.GetApprovalResponse.FromString,
+                _registered_method=True)
+        self.SignalInteraction = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/SignalInteraction',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SignalInteractionRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SignalInteractionResponse.FromString,
+                _registered_method=True)
+        self.SettleExecution = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/SettleExecution',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SettleExecutionRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SettleExecutionResponse.FromString,
+                _registered_method=True)
+        self.DeleteConversation = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/DeleteConversation',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.DeleteConversationRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.DeleteConversationResponse.FromString,
+                _registered_method=True)
+        self.ReportChannelFailure = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/ReportChannelFailure',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ReportChannelFailureRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ReportChannelFailureResponse.FromString,
+                _registered_method=True)
+        self.ListDivergedConversations = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/ListDivergedConversations',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListDivergedConversationsRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListDivergedConversationsResponse.FromString,
+                _registered_method=True)
+        self.RecoverConversation = channel.unary_unary(
+                '/handrail.loop.v1.WorkflowLoopService/RecoverConversation',
+                request_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.RecoverConversationRequest.SerializeToString,
+                response_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.RecoverConversationResponse.FromString,
+                _registered_method=True)
 
 
 class WorkflowLoopServiceServicer:
@@ -198,6 +238,68 @@ class WorkflowLoopServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def VerifyAudit(self, request, context):
+        """Computes the hash chain of a conversation again and names every row that was edited, removed, inserted or
+        reordered. Answers for a deleted conversation too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetApproval(self, request, context):
+        """One approval with how far it has come.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SignalInteraction(self, request, context):
+        """Delivers an external signal: it ends a wait for it, or is kept until the interaction waits for it. Idempotent by
+        request_id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SettleExecution(self, request, context):
+        """A person's verdict on a call whose outcome is unknown. Idempotent by request_id; another verdict after the first is
+        FAILED_PRECONDITION.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteConversation(self, request, context):
+        """Erases the content of a conversation in both services; what is active in it is canceled first. Audit rows and the
+        ledger stay, they hold no content. Idempotent by request_id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportChannelFailure(self, request, context):
+        """Records a fault of the client's own channel with its own request, never as the cause of anything else. Idempotent by
+        request_id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDivergedConversations(self, request, context):
+        """Conversations whose session belongs to a history that was lost with a restored database. For role operator.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecoverConversation(self, request, context):
+        """Ends what is open in a diverged conversation, and opens it again where asked to. For role operator. Idempotent by
+        request_id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WorkflowLoopServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -265,6 +367,46 @@ def add_WorkflowLoopServiceServicer_to_server(servicer, server):
                     servicer.ListAuditEvents,
                     request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListAuditEventsRequest.FromString,
                     response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListAuditEventsResponse.SerializeToString,
+            ),
+            'VerifyAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyAudit,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.VerifyAuditRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.VerifyAuditResponse.SerializeToString,
+            ),
+            'GetApproval': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetApproval,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.GetApprovalRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.GetApprovalResponse.SerializeToString,
+            ),
+            'SignalInteraction': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignalInteraction,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SignalInteractionRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SignalInteractionResponse.SerializeToString,
+            ),
+            'SettleExecution': grpc.unary_unary_rpc_method_handler(
+                    servicer.SettleExecution,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SettleExecutionRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SettleExecutionResponse.SerializeToString,
+            ),
+            'DeleteConversation': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteConversation,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.DeleteConversationRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.DeleteConversationResponse.SerializeToString,
+            ),
+            'ReportChannelFailure': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportChannelFailure,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ReportChannelFailureRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ReportChannelFailureResponse.SerializeToString,
+            ),
+            'ListDivergedConversations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDivergedConversations,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListDivergedConversationsRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListDivergedConversationsResponse.SerializeToString,
+            ),
+            'RecoverConversation': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecoverConversation,
+                    request_deserializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.RecoverConversationRequest.FromString,
+                    response_serializer=handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.RecoverConversationResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -619,6 +761,222 @@ class WorkflowLoopService:
             '/handrail.loop.v1.WorkflowLoopService/ListAuditEvents',
             handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListAuditEventsRequest.SerializeToString,
             handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListAuditEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/VerifyAudit',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.VerifyAuditRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.VerifyAuditResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetApproval(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/GetApproval',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.GetApprovalRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.GetApprovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SignalInteraction(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/SignalInteraction',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SignalInteractionRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SignalInteractionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SettleExecution(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/SettleExecution',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SettleExecutionRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.SettleExecutionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteConversation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/DeleteConversation',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.DeleteConversationRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.DeleteConversationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportChannelFailure(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/ReportChannelFailure',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ReportChannelFailureRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ReportChannelFailureResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDivergedConversations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/ListDivergedConversations',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListDivergedConversationsRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.ListDivergedConversationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecoverConversation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.loop.v1.WorkflowLoopService/RecoverConversation',
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.RecoverConversationRequest.SerializeToString,
+            handrail_dot_loop_dot_v1_dot_workflow__loop__service__pb2.RecoverConversationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,6 +44,34 @@ class WorkflowLoopServiceStub:
     """Open clarifications and approvals that the caller may answer, oldest first."""
     ListAuditEvents: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.ListAuditEventsRequest, _workflow_loop_service_pb2.ListAuditEventsResponse]
     """The audit trail of a conversation or an interaction, oldest first."""
+    VerifyAudit: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.VerifyAuditRequest, _workflow_loop_service_pb2.VerifyAuditResponse]
+    """Computes the hash chain of a conversation again and names every row that was edited, removed, inserted or
+    reordered. Answers for a deleted conversation too.
+    """
+    GetApproval: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.GetApprovalRequest, _workflow_loop_service_pb2.GetApprovalResponse]
+    """One approval with how far it has come."""
+    SignalInteraction: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.SignalInteractionRequest, _workflow_loop_service_pb2.SignalInteractionResponse]
+    """Delivers an external signal: it ends a wait for it, or is kept until the interaction waits for it. Idempotent by
+    request_id.
+    """
+    SettleExecution: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.SettleExecutionRequest, _workflow_loop_service_pb2.SettleExecutionResponse]
+    """A person's verdict on a call whose outcome is unknown. Idempotent by request_id; another verdict after the first is
+    FAILED_PRECONDITION.
+    """
+    DeleteConversation: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.DeleteConversationRequest, _workflow_loop_service_pb2.DeleteConversationResponse]
+    """Erases the content of a conversation in both services; what is active in it is canceled first. Audit rows and the
+    ledger stay, they hold no content. Idempotent by request_id.
+    """
+    ReportChannelFailure: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.ReportChannelFailureRequest, _workflow_loop_service_pb2.ReportChannelFailureResponse]
+    """Records a fault of the client's own channel with its own request, never as the cause of anything else. Idempotent by
+    request_id.
+    """
+    ListDivergedConversations: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.ListDivergedConversationsRequest, _workflow_loop_service_pb2.ListDivergedConversationsResponse]
+    """Conversations whose session belongs to a history that was lost with a restored database. For role operator."""
+    RecoverConversation: _aio.UnaryUnaryMultiCallable[_workflow_loop_service_pb2.RecoverConversationRequest, _workflow_loop_service_pb2.RecoverConversationResponse]
+    """Ends what is open in a diverged conversation, and opens it again where asked to. For role operator. Idempotent by
+    request_id.
+    """
 
 class WorkflowLoopServiceServicer(metaclass=_abc_1.ABCMeta):
     """Runs the cycle: decisions, waiting, resuming, budgets, approvals, events and audit. It knows no domain."""
@@ -153,5 +181,81 @@ class WorkflowLoopServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_workflow_loop_service_pb2.ListAuditEventsRequest, _abc.Awaitable[_workflow_loop_service_pb2.ListAuditEventsResponse]],
     ) -> _abc.Awaitable[_workflow_loop_service_pb2.ListAuditEventsResponse]:
         """The audit trail of a conversation or an interaction, oldest first."""
+
+    @_abc_1.abstractmethod
+    def VerifyAudit(
+        self,
+        request: _workflow_loop_service_pb2.VerifyAuditRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.VerifyAuditRequest, _abc.Awaitable[_workflow_loop_service_pb2.VerifyAuditResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.VerifyAuditResponse]:
+        """Computes the hash chain of a conversation again and names every row that was edited, removed, inserted or
+        reordered. Answers for a deleted conversation too.
+        """
+
+    @_abc_1.abstractmethod
+    def GetApproval(
+        self,
+        request: _workflow_loop_service_pb2.GetApprovalRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.GetApprovalRequest, _abc.Awaitable[_workflow_loop_service_pb2.GetApprovalResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.GetApprovalResponse]:
+        """One approval with how far it has come."""
+
+    @_abc_1.abstractmethod
+    def SignalInteraction(
+        self,
+        request: _workflow_loop_service_pb2.SignalInteractionRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.SignalInteractionRequest, _abc.Awaitable[_workflow_loop_service_pb2.SignalInteractionResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.SignalInteractionResponse]:
+        """Delivers an external signal: it ends a wait for it, or is kept until the interaction waits for it. Idempotent by
+        request_id.
+        """
+
+    @_abc_1.abstractmethod
+    def SettleExecution(
+        self,
+        request: _workflow_loop_service_pb2.SettleExecutionRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.SettleExecutionRequest, _abc.Awaitable[_workflow_loop_service_pb2.SettleExecutionResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.SettleExecutionResponse]:
+        """A person's verdict on a call whose outcome is unknown. Idempotent by request_id; another verdict after the first is
+        FAILED_PRECONDITION.
+        """
+
+    @_abc_1.abstractmethod
+    def DeleteConversation(
+        self,
+        request: _workflow_loop_service_pb2.DeleteConversationRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.DeleteConversationRequest, _abc.Awaitable[_workflow_loop_service_pb2.DeleteConversationResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.DeleteConversationResponse]:
+        """Erases the content of a conversation in both services; what is active in it is canceled first. Audit rows and the
+        ledger stay, they hold no content. Idempotent by request_id.
+        """
+
+    @_abc_1.abstractmethod
+    def ReportChannelFailure(
+        self,
+        request: _workflow_loop_service_pb2.ReportChannelFailureRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.ReportChannelFailureRequest, _abc.Awaitable[_workflow_loop_service_pb2.ReportChannelFailureResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.ReportChannelFailureResponse]:
+        """Records a fault of the client's own channel with its own request, never as the cause of anything else. Idempotent by
+        request_id.
+        """
+
+    @_abc_1.abstractmethod
+    def ListDivergedConversations(
+        self,
+        request: _workflow_loop_service_pb2.ListDivergedConversationsRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.ListDivergedConversationsRequest, _abc.Awaitable[_workflow_loop_service_pb2.ListDivergedConversationsResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.ListDivergedConversationsResponse]:
+        """Conversations whose session belongs to a history that was lost with a restored database. For role operator."""
+
+    @_abc_1.abstractmethod
+    def RecoverConversation(
+        self,
+        request: _workflow_loop_service_pb2.RecoverConversationRequest,
+        context: _aio.ServicerContext[_workflow_loop_service_pb2.RecoverConversationRequest, _abc.Awaitable[_workflow_loop_service_pb2.RecoverConversationResponse]],
+    ) -> _abc.Awaitable[_workflow_loop_service_pb2.RecoverConversationResponse]:
+        """Ends what is open in a diverged conversation, and opens it again where asked to. For role operator. Idempotent by
+        request_id.
+        """
 
 def add_WorkflowLoopServiceServicer_to_server(servicer: WorkflowLoopServiceServicer, server: _aio.Server) -> None: ...
