@@ -6,7 +6,7 @@ PYTEST_ARGUMENTS ?= -n 2 --dist loadfile
 SOURCES := proto/python/handrail_rpc handrail_storage loop_service adapter_service gateway bench tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test bench lint typecheck generate check-generated check format
+.PHONY: help demo run test chaos soundness bench lint typecheck generate check-generated check format
 
 help:  ## List the targets.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -19,6 +19,12 @@ run: .venv/editable  ## Run the Loop, the Adapter and the gateway until Ctrl-C.
 
 test: .venv/editable  ## Run every test.
 	@$(BIN)/pytest $(PYTEST_ARGUMENTS)
+
+chaos: .venv/editable  ## Kill Loop and Adapter at random under 1,000 interactions, then check every promise.
+	@$(BIN)/python -m tests.crash.chaos $(CHAOS_ARGUMENTS)
+
+soundness: .venv/editable  ## Take every rule of soundness away in turn and see that its tests notice.
+	@$(BIN)/python -m tests.soundness.removals $(SOUNDNESS_ARGUMENTS)
 
 bench: .venv/editable  ## Measure rounds and turns through all three processes, beside a bare echo and a bare commit.
 	@$(BIN)/python -m bench $(BENCH_ARGUMENTS)
