@@ -23,8 +23,7 @@ from gateway.cli.processes import ProcessFailed
 
 MOST_CLIENTS = 256
 _FILE_WIDTH = 132
-_FILE_WIDTH = 132
-_FULL_TURNS, _FULL_WAITING = 200, 2000
+_FULL_TURNS, _FULL_WAITING = 1000, 5000
 _QUICK = Plan((1, 8), 24, 1, 24, 40, 8, 1, 20.0)
 
 

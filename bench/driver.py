@@ -24,7 +24,7 @@ class LoadFailed(Exception):
 
 
 @asynccontextmanager
-async def _process(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running_process(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """`python -m arguments`, killed at the end of the block if it still runs. An outcome is one long line."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -43,7 +43,8 @@ async def _process(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]
         await process.wait()
 
 
-async def _line(process: asyncio.subprocess.Process, seconds: float) -> str:
+async def process_line(process: asyncio.subprocess.Process, seconds: float) -> str:
+    """The next line of its output. Raises LoadFailed where none comes in time."""
     assert process.stdout is not None
     try:
         async with asyncio.timeout(seconds):
@@ -65,7 +66,7 @@ async def _loads(jobs: list[Job]) -> AsyncIterator[list[asyncio.subprocess.Proce
     if not jobs:
         yield []
         return
-    async with _process("bench.load") as process, _loads(jobs[1:]) as others:
+    async with running_process("bench.load") as process, _loads(jobs[1:]) as others:
         _tell(process, jobs[0].to_json())
         yield [process, *others]
 
@@ -87,13 +88,13 @@ async def run_load(
     """Share the job out over load processes and let them begin together, after `when_ready`. Raises LoadFailed."""
     async with _loads(split(job, processes)) as loads:
         for each in loads:
-            await _line(each, _PREPARE_SECONDS)
+            await process_line(each, _PREPARE_SECONDS)
         if when_ready is not None:
             await when_ready()
         before, machine_before = cpu(), busy_seconds() or 0.0
         for each in loads:
             _tell(each, "go")
-        lines = [await _line(each, job.most_seconds + _SPARE_SECONDS) for each in loads]
+        lines = [await process_line(each, job.most_seconds + _SPARE_SECONDS) for each in loads]
         after, machine_after = cpu(), busy_seconds() or 0.0
     outcome = together([Outcome.from_json(line) for line in lines])
     used = {name: after[name] - before[name] for name in before if name in after}
@@ -127,14 +128,14 @@ class Echo:
 @asynccontextmanager
 async def running_echo() -> AsyncIterator[Echo]:
     """The echo process, ended with the block."""
-    async with _process("bench.echo") as process:
-        yield Echo(process, int(await _line(process, _PREPARE_SECONDS)))
+    async with running_process("bench.echo") as process:
+        yield Echo(process, int(await process_line(process, _PREPARE_SECONDS)))
 
 
 async def group_commits(folder: Path, writers: int, units: int, most_seconds: float) -> tuple[Timing, float]:
     """The bare group commit, and its units per commit."""
     arguments = ("bench.group_commit", str(folder), str(writers), str(units), str(most_seconds))
-    async with _process(*arguments) as process:
-        found = json.loads(await _line(process, most_seconds + _SPARE_SECONDS))
+    async with running_process(*arguments) as process:
+        found = json.loads(await process_line(process, most_seconds + _SPARE_SECONDS))
     result = timing("group commit", writers, found["latencies"], found["seconds"])
     return result, len(found["latencies"]) / max(1, found["commits"])

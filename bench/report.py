@@ -11,7 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.figures import Timing
-from bench.results import ROUND_AIM_ECHOES, TURN_AIM_ECHOES, Counts, Growth, Results, Speed, Waiting
+from bench.results import (
+    ROUND_AIM_ECHOES,
+    TURN_AIM_ECHOES,
+    WAITING_AIM_BYTES,
+    Counts,
+    Growth,
+    Results,
+    Speed,
+    Waiting,
+)
 from bench.stack import SERVICES
 
 
@@ -140,6 +149,8 @@ def _show_growth(growth: Growth, console: Console) -> None:
         f"R3: {growth.turns} turns in one conversation: the last 20 took {growth.ratio:.2f} times the first 20 "
         f"({growth.last_mean * 1000:.1f} ms, {growth.first_mean * 1000:.1f} ms); {growth.stored / 1e6:.2f} MB stored."
     )
+    if growth.ratio_at_200 is not None:
+        console.print(f"R3: of the first 200 turns the last 20 took {growth.ratio_at_200:.2f} times the first 20.")
     if growth.quarters:
         console.print(_count_table(list(growth.quarters)))
         ratios = (f"{kind} {growth.quarter_ratio(kind):.3f}" for kind in ("calls", "commits", "stored"))
@@ -158,7 +169,14 @@ def _show_waiting(waiting: Waiting, console: Console) -> None:
     )
     if not waiting.started_waiting:
         return
-    table = _table("Private memory", "process", "started empty", "started, all waiting", "each", "left by making each")
+    table = _table(
+        "Private memory",
+        "process",
+        "started empty",
+        "started, all waiting",
+        f"each (aim: at most {WAITING_AIM_BYTES:,} B)",
+        "left by making each",
+    )
     for name in SERVICES:
         table.add_row(
             name,

@@ -10,6 +10,7 @@ from bench.figures import Timing, echoes, echoes_of_cpu, middle
 
 ROUND_AIM_ECHOES = 16.0
 TURN_AIM_ECHOES = 8.0
+WAITING_AIM_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """R3: one conversation, turn after turn. `quarters` are the counts of each quarter of the turns."""
+    """R3: one conversation, turn after turn. `quarters` are the counts of each quarter of the turns; `ratio_at_200` is
+    the growth over the first 200 of them, where there are more."""
 
     turns: int
     first_mean: float
@@ -96,6 +98,7 @@ class Growth:
     ratio: float
     stored: int
     quarters: tuple[Counts, ...] = ()
+    ratio_at_200: float | None = None
 
     def quarter_ratio(self, kind: str) -> float:
         """The last quarter over the second: calls, commits or stored; 1 where nothing was counted.

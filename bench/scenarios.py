@@ -192,4 +192,5 @@ def _growth(latencies: Sequence[float], stored: int, quarters: tuple[Counts, ...
         ratio=growth(latencies, _WINDOW),
         stored=stored,
         quarters=quarters,
+        ratio_at_200=growth(latencies[:200], _WINDOW) if len(latencies) > 200 else None,
     )
