@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -197,7 +198,14 @@ class Terminal:
     def __init__(self, *arguments: str, env: dict[str, str] | None = None) -> None:
         self._main, side = pty.openpty()
         self.process = subprocess.Popen(
-            [*COMMAND, *arguments], stdin=side, stdout=side, stderr=side, env=env, start_new_session=True
+            [*COMMAND, *arguments],
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            env=env,
+            start_new_session=True,
+            # A test run in a shell's background ignores Ctrl-C, and so would what it starts.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
         os.close(side)
         self.text = ""

@@ -195,8 +195,14 @@ class RandomActions(RuleBasedStateMachine):
             chosen.digest if digest == "own" else other.digest,
             "change it",
         )
-        with suppress(FailedPrecondition):
+        try:
             self.stage.run(self.stage.resolve.execute(request, CALL))
+        except FailedPrecondition:
+            pass
+        except Unavailable as refused:
+            # Its time is up, and nobody has said yet whether the verdict comes in time.
+            if refused.reason != "APPROVAL_BEING_CHECKED":
+                raise
 
     @rule()
     def cancel(self) -> None:
