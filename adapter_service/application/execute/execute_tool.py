@@ -88,17 +88,21 @@ class ExecuteTool:
             if not attempt.was_refused:
                 yield await attempt.outcome()
                 return
-            # Perhaps for what its own caller said (an older fence): this caller's turn.
+            # Perhaps for what its own caller said (an older fence): this caller's turn. It may not be forgotten yet.
             attempt = self._live.get(command.tool_call_id)
-        if attempt is None:
-            attempt = Attempt()
-            self._live[command.tool_call_id] = attempt
-            task = attempt.start(self._attempt(command, domain, attempt))
-            self._tasks.add(task)
-            task.add_done_callback(lambda done: self._forget(command.tool_call_id, done))
+        if attempt is None or attempt.was_refused:
+            attempt = self._begin(command, domain)
         async for report in attempt.follow():
             yield report
         yield await attempt.outcome()
+
+    def _begin(self, command: ExecuteCommand, domain: Domain) -> Attempt:
+        attempt = Attempt()
+        self._live[command.tool_call_id] = attempt
+        task = attempt.start(self._attempt(command, domain, attempt))
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._forget(command.tool_call_id, attempt, done))
+        return attempt
 
     def is_live(self, tool_call_id: str) -> bool:
         """Whether an attempt in this process can still change the outcome of the call. Safe from any thread."""
@@ -111,8 +115,9 @@ class ExecuteTool:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _forget(self, tool_call_id: str, task: asyncio.Task[AtRevision]) -> None:
-        self._live.pop(tool_call_id, None)
+    def _forget(self, tool_call_id: str, attempt: Attempt, task: asyncio.Task[AtRevision]) -> None:
+        if self._live.get(tool_call_id) is attempt:
+            del self._live[tool_call_id]
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, HandrailError):
