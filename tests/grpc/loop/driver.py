@@ -19,6 +19,7 @@ from loop_service.application.ports import Clock, ReplyModel
 from loop_service.bootstrap import RunningLoop, start
 from loop_service.config import LoopSettings
 from tests.fakes.adapter import FakeAdapter, Script, ToolScript
+from tests.fakes.processes import poll
 
 ENDINGS = {
     "clarification_required",
@@ -123,12 +124,7 @@ class LoopDriver:
 
     async def until(self, check: Callable[[], Any], seconds: float = 10.0) -> Any:
         """Poll an async check until it is true, and return what it returned; fails after the deadline."""
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + seconds
-        while not (found := await check()):
-            assert clock() < deadline, f"did not come true within {seconds:g} s"
-            await asyncio.sleep(0.01)
-        return found
+        return await poll(check, "what was awaited", seconds)
 
 
 async def collect(call: Any) -> list[event_pb2.Event]:

@@ -21,6 +21,7 @@ from handrail.common.v1 import approval_pb2, decision_pb2, tool_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail.loop.v1 import workflow_loop_service_pb2_grpc
 from tests.fakes.adapter import FakeAdapter, call, complete, request_approval
+from tests.fakes.processes import poll
 from tests.grpc.loop.driver import check_runs, collect, last, names
 from tests.grpc.loop.errors import refused
 
@@ -81,18 +82,15 @@ def loops() -> Iterator[list[LoopProcess]]:
 
 async def until_health(channel: grpc.aio.Channel, wanted: int) -> None:
     stub: Any = health_pb2_grpc.HealthStub(channel)
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + 30
-    found = None
-    while found != wanted:
-        assert clock() < deadline, f"health is {found}"
+    request = health_pb2.HealthCheckRequest(service=SERVICE)
+
+    async def reached() -> bool:
         try:
-            request = health_pb2.HealthCheckRequest(service=SERVICE)
-            found = (await stub.Check(request, wait_for_ready=True, timeout=20)).status
+            return bool((await stub.Check(request, wait_for_ready=True, timeout=20)).status == wanted)
         except grpc.aio.AioRpcError:
-            await asyncio.sleep(0.05)
-        if found != wanted:
-            await asyncio.sleep(0.02)
+            return False
+
+    await poll(reached, f"health {wanted}", 30)
 
 
 async def test_missing_schema_is_named_and_mended_while_it_runs(tmp_path: Path, loops: list[LoopProcess]) -> None:
