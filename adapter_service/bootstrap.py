@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import threading
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from adapter_service.application.artifact_retention import RemoveOldVersions
 from adapter_service.application.cancel_interaction import CancelInteraction
 from adapter_service.application.decide.decide import Decide
 from adapter_service.application.delete_session import DeleteSession
 from adapter_service.application.describe_domain import DescribeDomain
+from adapter_service.application.diff_artifact import DiffArtifact
 from adapter_service.application.execute.execute_tool import ExecuteTool
 from adapter_service.application.get_session import GetSession
 from adapter_service.application.open_session import OpenSession
 from adapter_service.application.ports import Clock, Domains, Ids, Transaction
 from adapter_service.application.read_artifacts import ReadArtifacts
 from adapter_service.application.settle_execution import SettleExecution
+from adapter_service.application.workspace.open_workspace import OpenWorkspaces
+from adapter_service.application.workspace.read_workspace import ReadWorkspace
+from adapter_service.application.workspace.upload_workspace import DropExpiredUploads, UploadWorkspace
 from adapter_service.config import AdapterSettings
 from adapter_service.convert.codec import ProtoCodec
 from adapter_service.domain_registry import DomainSource, load_domains
+from adapter_service.housekeeping import Housekeeping
 from adapter_service.storage.unit_of_work import SqlUnitOfWork
+from adapter_service.storage.workspace_folder import open_folders
 from adapter_service.tool_threads import ToolThreads
-from adapter_service.transport.artifact_servicer import ArtifactServicer
+from adapter_service.transport.artifact_servicer import ArtifactServicer, ArtifactUseCases
 from adapter_service.transport.servicer import DomainAdapterServicer, UseCases
 from handrail.adapter.v1 import artifact_service_pb2_grpc, domain_adapter_service_pb2_grpc
 from handrail_rpc import telemetry
@@ -82,23 +90,34 @@ class _Opened:
     """What exists once the schema is ready."""
 
     use_cases: UseCases
-    artifacts: ReadArtifacts
+    artifacts: ArtifactUseCases
 
 
 class RunningAdapter:
-    """A listening Adapter. Until its schema is ready it is NOT_SERVING and every call is UNAVAILABLE."""
+    """A listening Adapter. Until its schema is ready it is NOT_SERVING and every call is UNAVAILABLE.
 
-    def __init__(self, settings: AdapterSettings, domains: Domains, clock: Clock, ids: Ids) -> None:
+    `environment` holds the settings of domains, such as the folder of a workspace.
+    """
+
+    def __init__(
+        self,
+        settings: AdapterSettings,
+        domains: Domains,
+        clock: Clock,
+        ids: Ids,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
         self._settings = settings
         self._domains = domains
         self._clock = clock
         self._ids = ids
+        self._folders = open_folders(domains.values(), environment, settings.data_dir)
         self._opened: _Opened | None = None
         self._waiting: asyncio.Task[None] | None = None
         self.refusal: BaseException | None = None
         self.server = RpcServer(settings.listen, listen_setting="HANDRAIL_ADAPTER_LISTEN", reply_points="adapter.reply")
-        adapter = DomainAdapterServicer(lambda: self._ready().use_cases)
-        artifacts = ArtifactServicer(lambda: self._ready().artifacts)
+        self.servicer = adapter = DomainAdapterServicer(lambda: self._ready().use_cases)
+        self.artifact_servicer = artifacts = ArtifactServicer(lambda: self._ready().artifacts)
         self.server.add_service(
             "handrail.adapter.v1.DomainAdapterService",
             lambda server: domain_adapter_service_pb2_grpc.add_DomainAdapterServiceServicer_to_server(adapter, server),
@@ -130,6 +149,10 @@ class RunningAdapter:
             return
         self._waiting = asyncio.create_task(self._open_later())
         self.server.on_drain(self._stop_waiting)
+
+    async def open_without_listening(self) -> None:
+        """Open the database, whose schema must be ready, but no port: for calls of `servicer` in this process."""
+        await self._open()
 
     async def stop(self) -> None:
         """Drain and release everything."""
@@ -187,6 +210,8 @@ class RunningAdapter:
 
         orphans = await unit_of_work.write(take_possession, name="start.take_possession")
         threads, codec = ToolThreads(), ProtoCodec()
+        self.server.on_stop(threads.close)
+        workspaces = OpenWorkspaces(unit_of_work, self._folders, clock=self._clock, ids=self._ids)
         execute_tool = ExecuteTool(
             unit_of_work,
             self._domains,
@@ -195,6 +220,7 @@ class RunningAdapter:
             codec=codec,
             threads=threads,
             owner=random_id("own"),
+            workspaces=workspaces,
         )
         self.server.on_stop(execute_tool.stop)
         decide = Decide(
@@ -204,6 +230,8 @@ class RunningAdapter:
             ids=self._ids,
             codec=codec,
             threads=threads,
+            workspaces=workspaces,
+            parallel_reads=self._settings.parallel_reads,
         )
         self._opened = _Opened(
             UseCases(
@@ -221,12 +249,31 @@ class RunningAdapter:
                     codec=codec,
                     is_live=execute_tool.is_live,
                 ),
-                delete_session=DeleteSession(unit_of_work, clock=self._clock, is_live=execute_tool.is_live),
+                delete_session=DeleteSession(
+                    unit_of_work, self._domains, threads, clock=self._clock, is_live=execute_tool.is_live
+                ),
             ),
-            ReadArtifacts(unit_of_work),
+            ArtifactUseCases(
+                read=ReadArtifacts(unit_of_work),
+                diff=DiffArtifact(unit_of_work, self._domains, threads),
+                upload=UploadWorkspace(unit_of_work, self._domains, clock=self._clock, ids=self._ids),
+                workspaces=ReadWorkspace(unit_of_work, self._domains, workspaces, threads=threads),
+            ),
         )
+        self._keep_house(unit_of_work)
         logger.info("database opened", domains=sorted(self._domains), orphans=orphans)
         self.server.set_ready(True)
+
+    def _keep_house(self, unit_of_work: SqlUnitOfWork) -> None:
+        chores: dict[str, Callable[[], Awaitable[int]]] = {
+            "uploaded contents": DropExpiredUploads(unit_of_work, clock=self._clock).run
+        }
+        if self._settings.artifact_days:
+            keep = timedelta(days=self._settings.artifact_days)
+            chores["artifact versions"] = RemoveOldVersions(unit_of_work, clock=self._clock, keep=keep).run
+        housekeeping = Housekeeping(chores, self._settings.housekeeping_seconds)
+        housekeeping.begin()
+        self.server.on_drain(housekeeping.stop)
 
 
 async def start(

@@ -2,14 +2,14 @@
 
 A call takes an idle thread or, where none is idle, a new one: a pool with a queue would be full after a few hanging
 tools. A hanging call keeps its thread; the next call never waits for it. The threads are daemons: a hanging one does
-not hold up the exit.
+not hold up the exit. Asynchronous functions run in the event loops of tool_loops.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from adapter_service.domain.errors import NoThreadFree
+from adapter_service.tool_loops import DomainLoops
 
 MOST_THREADS = 256
 MOST_IDLE = 16
@@ -40,6 +41,7 @@ class ToolThreads:
     """At most MOST_THREADS calls at a time, those whose caller gave up included."""
 
     def __init__(self) -> None:
+        self._loops = DomainLoops()
         self._gate = threading.Lock()
         self._idle: list[SimpleQueue[_Call]] = []
         self._busy = 0
@@ -50,6 +52,14 @@ class ToolThreads:
         future: asyncio.Future[T] = loop.create_future()
         self._begin(_Call(function, copy_context(), loop, future))
         return await future
+
+    async def run_async(self, domain: str, begin: Callable[[], Awaitable[T]]) -> T:
+        """The result of what `begin` makes, awaited in the domain's event loop. Raises NoThreadFree."""
+        return await self._loops.run(domain, begin)
+
+    async def close(self) -> None:
+        """End the event loops of the domains; threads end by themselves, or with the process."""
+        self._loops.close()
 
     def _begin(self, call: _Call) -> None:
         with self._gate:

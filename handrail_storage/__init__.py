@@ -15,7 +15,7 @@ from handrail_storage.migrations import (
     migrate,
     wait_for_schema,
 )
-from handrail_storage.statements import KeyedRows, KeyedTable, Row, Statement
+from handrail_storage.statements import KeyedRows, KeyedTable, Row, Statement, driver_connection
 
 __all__ = [
     "Database",
@@ -29,6 +29,7 @@ __all__ = [
     "WriteStats",
     "check_schema",
     "current_revision",
+    "driver_connection",
     "head_revision",
     "marker_path",
     "migrate",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic, time_ns
+from typing import TYPE_CHECKING
 
 from handrail.adapter.v1 import artifact_service_pb2_grpc
 from handrail.loop.v1 import workflow_loop_service_pb2_grpc
@@ -34,7 +35,7 @@ from loop_service.application.environment import Environment
 from loop_service.application.fire_timers import FireTimers
 from loop_service.application.list_diverged import ListDiverged
 from loop_service.application.lost_histories import EndLostInteractions
-from loop_service.application.ports import Clock, Ids, ReplyModel
+from loop_service.application.ports import ActionModel, Clock, Ids, ReplyModel
 from loop_service.application.queries import ListDomains, Queries
 from loop_service.application.recover_conversation import RecoverConversation
 from loop_service.application.report_channel_failure import ReportChannelFailure
@@ -57,6 +58,9 @@ from loop_service.worker.feed import EventFeed
 from loop_service.worker.housekeeping import Housekeeping
 from loop_service.worker.runner import Runner
 from loop_service.worker.timers import TimerLoop
+
+if TYPE_CHECKING:
+    from loop_service.clients.workflow_model import WorkflowModel
 
 MIGRATIONS = Path(__file__).parent / "storage" / "migrations"
 MIGRATE_COMMAND = "python -m loop_service migrate"
@@ -89,6 +93,15 @@ class RandomIds:
         return f"{prefix}_{time_ns() // 1_000_000:011x}{secrets.token_hex(10)[:19]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The workflow model in its two parts, None where there is none; `client` is what has to be closed."""
+
+    replies: ReplyModel | None
+    actions: ActionModel | None
+    client: WorkflowModel | None
+
+
 @dataclass(slots=True)
 class Parts:
     """What runs once the database is open; ended in reverse."""
@@ -108,6 +121,7 @@ class RunningLoop:
     server: RpcServer
     port: int
     feed: EventFeed
+    models: Models
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     parts: Parts | None = None
     opening: asyncio.Task[None] | None = None
@@ -137,15 +151,19 @@ async def start(
     ids: Ids | None = None,
     migrate_first: bool = False,
     reply_model: ReplyModel | None = None,
+    action_model: ActionModel | None = None,
 ) -> RunningLoop:
     """Listen and open the database in the background; await `ready` to know that it serves.
 
     `migrate_first` applies the migrations before (tests, `handrail up`). `reply_model` judges replies that no rule
-    can classify; without one they are treated as answers. Raises StartRefused for an address that
-    cannot be used.
+    can classify; without one they are treated as answers. `action_model` picks among several offered actions; without
+    one the default is taken. Where a model is configured it is both, unless they are given. Raises StartRefused for an
+    address that cannot be used.
     """
     if migrate_first:
         await asyncio.to_thread(migrate_database, settings)
+    client = _workflow_model(settings)
+    models = Models(reply_model or client, action_model or client, client)
     use_cases = UseCases()
     feed = EventFeed(settings.reader_lag_events)
     server = RpcServer(
@@ -167,9 +185,9 @@ async def start(
         lambda s: artifact_service_pb2_grpc.add_ArtifactServiceServicer_to_server(artifacts, s),
     )
     port = await server.start()
-    running = RunningLoop(server, port, feed)
+    running = RunningLoop(server, port, feed, models)
     running.opening = asyncio.create_task(
-        _open(running, settings, use_cases, clock or SystemClock(), ids or RandomIds(), reply_model)
+        _open(running, settings, use_cases, clock or SystemClock(), ids or RandomIds())
     )
     running.opening.add_done_callback(lambda task: _opened(running, task))
     server.on_drain(lambda: _end_work(running))
@@ -183,7 +201,6 @@ async def _open(
     use_cases: UseCases,
     clock: Clock,
     ids: Ids,
-    reply_model: ReplyModel | None,
 ) -> None:
     """Wait for the schema, open the database, take up what was under way, serve."""
 
@@ -202,7 +219,8 @@ async def _open(
         settings.budget(),
         tuple(sorted(settings.adapters)),
         settings.timings(),
-        judges_replies=reply_model is not None,
+        judges_replies=running.models.replies is not None,
+        picks_actions=running.models.actions is not None,
         queued_runs=settings.queued_runs,
         history_id=database.history.history_id,
     )
@@ -211,7 +229,7 @@ async def _open(
     storage = SqlUnitOfWork(database, feed.publish, timers_changed.set)
     claims = ClaimRuns(storage, env)
     runner = Runner(
-        Advance(storage, adapter, env, reply_model),
+        Advance(storage, adapter, env, running.models.replies, running.models.actions),
         claims,
         places=settings.concurrent_runs,
         lease=env.timings.lease,
@@ -265,6 +283,20 @@ async def _open(
         running.parts.housekeeping.begin()
     running.server.set_ready(True)
     running.ready.set()
+
+
+def _workflow_model(settings: LoopSettings) -> WorkflowModel | None:
+    """None where no model is configured; its SDK is imported only where one is (a start pays for its imports)."""
+    if settings.workflow_model is None or settings.workflow_model_key is None:
+        return None
+    from loop_service.clients.workflow_model import WorkflowModel
+
+    return WorkflowModel(
+        settings.workflow_model,
+        key=settings.workflow_model_key.get_secret_value(),
+        base_url=settings.workflow_model_base_url,
+        output_tokens=settings.workflow_model_tokens,
+    )
 
 
 def _opened(running: RunningLoop, opening: asyncio.Task[None]) -> None:
@@ -331,6 +363,8 @@ async def _close(running: RunningLoop) -> None:
     if running.parts is not None:
         await running.parts.adapter.close()
         await running.parts.database.close()
+    if running.models.client is not None:
+        await running.models.client.close()
 
 
 async def serve(settings: LoopSettings) -> None:

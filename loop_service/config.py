@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints, ValidationInfo, field_validator
 
 from handrail_rpc import crash_points
 from handrail_rpc.settings import (
@@ -29,6 +33,33 @@ from loop_service.domain.budget import Budget
 
 _SECONDS_FORM = "seconds, more than 0 and at most 86400"
 _COUNT_FORM = "a whole number from 1 to 1000000"
+_MODEL_FORM = "the provider's name of a model, 1 to 200 characters without spaces; leave it unset for none"
+_BASE_URL_FORM = "https://host[:port][/path], or http:// to this machine, without a user, a query or a fragment"
+_KEY_FORM = "the provider's key, 1 to 1000 printable characters; it is needed where HANDRAIL_LOOP_MODEL is set"
+_TOKENS_FORM = "a whole number from 64 to 32000"
+
+
+def parse_base_url(text: str) -> str:
+    """Raises ValueError naming the accepted form: the key travels there, so never in the clear to another machine."""
+    try:
+        url = urlsplit(text)
+        host, port = url.hostname or "", url.port
+    except ValueError:
+        host, port = "", None
+    if not host or port == 0 or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError(f"must be {_BASE_URL_FORM}")
+    if url.username or url.password or url.query or url.fragment:
+        raise ValueError(f"must be {_BASE_URL_FORM}")
+    if url.scheme != "https" and not (url.scheme == "http" and _is_this_machine(host)):
+        raise ValueError(f"must be {_BASE_URL_FORM}")
+    return text
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class LoopSettings(ServiceSettings):
@@ -64,7 +95,30 @@ class LoopSettings(ServiceSettings):
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "HANDRAIL_LOG_LEVEL", "info", form="debug, info, warning or error"
     )
+    workflow_model: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")] | None = setting(
+        "HANDRAIL_LOOP_MODEL", None, form=_MODEL_FORM
+    )
+    workflow_model_base_url: Annotated[str, AfterValidator(parse_base_url)] = setting(
+        "HANDRAIL_LOOP_MODEL_BASE_URL", "https://api.anthropic.com", form=_BASE_URL_FORM
+    )
+    workflow_model_key: SecretStr | None = setting("HANDRAIL_LOOP_MODEL_KEY", None, form=_KEY_FORM)
+    workflow_model_seconds: Seconds = setting("HANDRAIL_LOOP_MODEL_SECONDS", 10.0, form=_SECONDS_FORM)
+    workflow_model_tokens: Annotated[int, Field(ge=64, le=32_000)] = setting(
+        "HANDRAIL_LOOP_MODEL_TOKENS", 1024, form=_TOKENS_FORM
+    )
     crash_point: CrashPointSetting = setting(crash_points.VARIABLE, "", form=CRASH_POINT_FORM)
+
+    @field_validator("workflow_model_key")
+    @classmethod
+    def _check_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if key is None:
+            is_fine = info.data.get("workflow_model") is None
+        else:
+            value = key.get_secret_value()
+            is_fine = 1 <= len(value) <= 1000 and value.isascii() and value.isprintable()
+        if not is_fine:
+            raise ValueError(f"must be {_KEY_FORM}")
+        return key
 
     @property
     def database(self) -> str:
@@ -91,4 +145,5 @@ class LoopSettings(ServiceSettings):
             settle_first_seconds=self.settle_first_seconds,
             expiry_recheck=timedelta(seconds=self.expiry_recheck_seconds),
             describe_seconds=self.describe_seconds,
+            model_seconds=self.workflow_model_seconds,
         )

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from adapter_service.sdk import Text
+from adapter_service.sdk.artifact import is_json
 from handrail_rpc.digest import canonical_json
 
 
-def is_json(media_type: str) -> bool:
-    """Whether content of this type is stored and hashed as RFC 8785 JSON."""
-    return media_type == "application/json" or media_type.endswith("+json")
+class ContentTooLarge(ValueError):
+    """A result or the artifact that it makes is larger than what is kept. `what` is told to people."""
+
+    def __init__(self, what: Text, size: int, limit: int) -> None:
+        super().__init__(f"the {what.en} has {size} bytes, more than {limit}")
+        self.what, self.size, self.limit = what, size, limit
 
 
 def encode_content(media_type: str, content: Any) -> bytes:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adapter_service.application.ports import Clock, Transaction, UnitOfWork
+from adapter_service.application.ports import Clock, Domains, Threads, Transaction, UnitOfWork
+from adapter_service.application.workspace.uploaded import upload_id
 from adapter_service.domain.errors import AttemptElsewhere, ExecutionUnsettled
 from adapter_service.domain.ledger import Execution, ExecutionState
 from adapter_service.domain.session import Session
+from handrail_rpc.errors import Unavailable
 from handrail_rpc.logging import get_logger
 
 logger = get_logger(__name__)
@@ -23,8 +25,18 @@ logger = get_logger(__name__)
 class DeleteSession:
     """The use case; one instance a process. `is_live` says whether this process still works on a call."""
 
-    def __init__(self, unit_of_work: UnitOfWork, *, clock: Clock, is_live: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        domains: Domains,
+        threads: Threads,
+        *,
+        clock: Clock,
+        is_live: Callable[[str], bool],
+    ) -> None:
         self._unit_of_work = unit_of_work
+        self._domains = domains
+        self._threads = threads
         self._clock = clock
         self._is_live = is_live
 
@@ -49,9 +61,25 @@ class DeleteSession:
 
         erased = not known.erased and await self._unit_of_work.write(erase, name="delete_session.erase")
         # Also for a repetition: the one before may have died between the commit and this.
+        await self._let_domain_forget(known)
         if not await self._unit_of_work.truncate_log():
             logger.warning("a reader held up the truncation of the log; what was erased stays there until the next one")
         return erased
+
+    async def _let_domain_forget(self, session: Session) -> None:
+        """What the domain itself keeps of the session's upload, a search index for example. Raises Unavailable."""
+        domain = self._domains.get(session.domain)
+        if domain is None or domain.workspace is None:
+            return
+        forget, workspace_id = domain.workspace.forget, upload_id(session.domain_session_id)
+        try:
+            await self._threads.run(lambda: forget(workspace_id))
+        except Exception as error:
+            # The boundary to a domain's callback.
+            logger.error("domain could not forget a workspace", domain=domain.name, exc_info=error)
+            raise Unavailable(
+                "the domain has not erased what it keeps of the workspace yet; ask again", reason="WORKSPACE_KEPT"
+            ) from error
 
     def _check_settled(self, tx: Transaction, session: Session) -> None:
         now = self._clock()

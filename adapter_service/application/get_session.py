@@ -1,20 +1,26 @@
-"""`GetSession`: diagnosis of a session: plan, facts, artifacts, and every action with the rules that block it.
+"""`GetSession`: diagnosis of a session: plan, facts, artifacts, what its newest interaction is at, and every action
+with the rules that block it.
 
 Called by the servicer. The same rules as in decisions explain what is allowed (domain.policy.RULES).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapter_service.application.decide.load_situation import load_situation
+from adapter_service.application.decide.prepare_input import input_target
 from adapter_service.application.decide.turn import Situation
+from adapter_service.application.execute.claim import world_of_call
+from adapter_service.application.explain_session import explain
 from adapter_service.application.ports import Clock, Domains, Transaction, UnitOfWork
 from adapter_service.domain import policy
-from adapter_service.domain.approval import ApprovalState, Mismatch
+from adapter_service.domain.approval import Approval, ApprovalState, Mismatch, compare
 from adapter_service.domain.artifact import ArtifactVersion
 from adapter_service.domain.failure import PolicyBlock
-from adapter_service.domain.plan import Plan, TaskState
+from adapter_service.domain.judged import to_be_proven
+from adapter_service.domain.ledger import ToolCall
+from adapter_service.domain.plan import TaskState
 from adapter_service.domain.session import Principal
 from adapter_service.sdk import Domain, Tool
 from handrail_rpc.errors import NotFound
@@ -22,11 +28,12 @@ from handrail_rpc.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class ActionReport:
-    """A tool, the task that waits for it ("" if none), and what blocks it now."""
+    """A tool, the task that waits for it ("" if none), what blocks it now, and why in the caller's locale."""
 
-    tool: str
+    tool: Tool
     task_id: str
     blocks: tuple[PolicyBlock, ...]
+    explanation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,21 @@ class SessionReport:
     history_id: str
     domain: Domain
     actions: tuple[ActionReport, ...]
+    explanation: str
+    locale: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """The open approval: what keeps it from letting its call through besides the verdict, whether this process works
+    by versions that are no longer in force, and whether its target is taken by another change.
+    """
+
+    tool: str = ""
+    approved: bool = False
+    mismatch: Mismatch | None = None
+    is_outdated: bool = False
+    target_busy: bool = False
 
 
 class GetSession:
@@ -58,29 +80,75 @@ class GetSession:
         domain = self._domains[session.domain]
         interaction = tx.interactions.newest_of(domain_session_id)
         situation = load_situation(tx, session, interaction, domain)
-        actions = tuple(_action(domain, tool, situation, principal, locale) for tool in domain.tools)
-        return SessionReport(situation, tx.sessions.history_id(), domain, actions)
+        standing = self._standing(tx, domain, situation.approval)
+        return SessionReport(
+            situation=situation,
+            history_id=tx.sessions.history_id(),
+            domain=domain,
+            actions=tuple(_action(domain, tool, situation, standing, principal, locale) for tool in domain.tools),
+            explanation=explain(domain, situation, standing.mismatch, is_outdated=standing.is_outdated).localized(
+                locale
+            ),
+            locale=locale,
+        )
+
+    def _standing(self, tx: Transaction, domain: Domain, approval: Approval | None) -> _Standing:
+        """Compared as the claim of its call would compare it, had it been approved."""
+        if approval is None:
+            return _Standing()
+        shown = approval.snapshot
+        if not domain.has_tool(shown.tool):
+            return _Standing(shown.tool, mismatch=Mismatch("approval_stale", "tool"))
+        tool, target = domain.tool(shown.tool), input_target(approval.input_bytes)
+        call = ToolCall(
+            tool_call_id="",
+            interaction_id=approval.interaction_id,
+            decision_number=approval.decision_number,
+            task_id=approval.task_id,
+            tool=tool.name,
+            tool_version=tool.version,
+            effect=tool.effect,
+            idempotent=tool.idempotent,
+            idempotency_key=shown.idempotency_key,
+            input_bytes=approval.input_bytes,
+            input_sha256=shown.input_sha256,
+            target=target,
+            timeout=tool.timeout,
+            summary="",
+        )
+        as_approved = replace(approval, state=ApprovalState.APPROVED)
+        world = world_of_call(tx, domain, tool, call, as_approved, self._clock())
+        return _Standing(
+            tool=tool.name,
+            approved=approval.state is ApprovalState.APPROVED,
+            mismatch=compare(as_approved, world),
+            is_outdated=world.is_outdated,
+            target_busy=bool(target) and tx.calls.target_is_busy(domain.name, target, besides=""),
+        )
 
 
-def _action(domain: Domain, tool: Tool, situation: Situation, principal: Principal, locale: str) -> ActionReport:
+def _action(
+    domain: Domain, tool: Tool, situation: Situation, standing: _Standing, principal: Principal, locale: str
+) -> ActionReport:
     plan = situation.plan
     task = next((t for t in plan.tasks if t.tool == tool.name and t.state is TaskState.OPEN), None)
-    artifact = _artifact_for(tool, situation)
-    approved = situation.approval is not None and situation.approval.state is ApprovalState.APPROVED
+    own = _artifact_for(tool, situation)
+    unproven = to_be_proven(domain, plan, situation.artifacts, situation.validations, own)
+    mine = standing.tool == tool.name
+    missing = Mismatch("approval_missing", "approval")
     subject = policy.Subject(
         tool=tool,
         roles=principal.roles,
-        closed=_closed(situation, plan),
-        kind=domain.kind(artifact.kind) if artifact is not None else None,
-        validation=situation.validations.get(artifact.artifact_id) if artifact is not None else None,
-        mismatch=None if approved else Mismatch("approval_missing", "approval"),
+        closed=situation.interaction is not None and situation.interaction.closed and not plan.ended,
+        kind=domain.kind(unproven.kind) if unproven is not None else None,
+        validation=situation.validations.get(unproven.artifact_id) if unproven is not None else None,
+        mismatch=(standing.mismatch or (None if standing.approved else missing)) if mine else missing,
+        target_busy=mine and standing.target_busy,
     )
-    blocks = tuple(policy.block_of(rule, tool.name, locale) for rule in policy.violated(subject))
-    return ActionReport(tool.name, task.task_id if task is not None else "", blocks)
-
-
-def _closed(situation: Situation, plan: Plan) -> bool:
-    return situation.interaction is not None and situation.interaction.closed and not plan.ended
+    violated = policy.violated(subject)
+    blocks = tuple(policy.block_of(rule, tool.name, locale) for rule in violated)
+    explanation = policy.explained(tool, violated).localized(locale)
+    return ActionReport(tool, task.task_id if task is not None else "", blocks, explanation)
 
 
 def _artifact_for(tool: Tool, situation: Situation) -> ArtifactVersion | None:

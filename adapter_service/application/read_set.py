@@ -16,7 +16,11 @@ from handrail_rpc.logging import get_logger
 logger = get_logger(__name__)
 
 
-def reads_of(domain: Domain, tool: Tool, call: ToolCall) -> tuple[Read, ...]:
+WORKSPACE = "workspace"
+"""The source that a domain with a workspace has of itself."""
+
+
+def reads_of(domain: Domain, tool: Tool, call: ToolCall, workspace_sha256: str = "") -> tuple[Read, ...]:
     """The validator itself, the other artifacts that it gets, and the domain's sources that it declares.
 
     Taken before the call: what changes while it runs is then older here than what is compared later.
@@ -27,13 +31,36 @@ def reads_of(domain: Domain, tool: Tool, call: ToolCall) -> tuple[Read, ...]:
         for name in tool.artifacts
         if name != tool.validates and (named := arguments.get(name)) is not None
     ]
-    sources = [Read(ReadKind.SOURCE, name, _source(domain, name)) for name in tool.reads]
+    sources = [
+        Read(ReadKind.SOURCE, name, workspace_sha256 if _is_workspace(domain, name) else _source(domain, name))
+        for name in tool.reads
+    ]
     return (Read(ReadKind.TOOL, tool.name, str(tool.version)), *artifacts, *sources)
 
 
-def holds(tx: Transaction, domain: Domain, validation: Validation) -> bool:
-    """Whether every version that the validation read is the current one; what nobody could tell never is."""
-    return all(read.version != "" and _version_now(tx, domain, read) == read.version for read in validation.reads)
+def holds(tx: Transaction, domain: Domain, validation: Validation, workspace_sha256: str | None = None) -> bool:
+    """Whether every version that the validation read is the current one; what nobody could tell never is.
+
+    The workspace is `workspace_sha256` where the caller has it open, otherwise what the session is at.
+    """
+
+    def version_now(read: Read) -> str:
+        if read.kind is ReadKind.SOURCE and _is_workspace(domain, read.name):
+            return _session_workspace(tx, validation) if workspace_sha256 is None else workspace_sha256
+        return _version_now(tx, domain, read)
+
+    return all(read.version != "" and version_now(read) == read.version for read in validation.reads)
+
+
+def _is_workspace(domain: Domain, name: str) -> bool:
+    return name == WORKSPACE and domain.workspace is not None
+
+
+def _session_workspace(tx: Transaction, validation: Validation) -> str:
+    """The hash that the newest decision or upload of the artifact's session saw."""
+    judged = tx.artifacts.find(validation.artifact_id)
+    state = tx.workspaces.state(judged.domain_session_id) if judged is not None else None
+    return state.sha256 if state is not None else ""
 
 
 def _version_now(tx: Transaction, domain: Domain, read: Read) -> str:

@@ -54,7 +54,7 @@ def _decision(value: Decision) -> decision_pb2.Decision:
         decision_id=value.decision_id,
         decision_number=value.decision_number,
         plan_version=value.plan_version,
-        context=decision_pb2.ContextSnapshot(context_size_bytes=value.context_size_bytes),
+        context=_context(value),
         reply_verdict=(
             decision_pb2.REPLY_VERDICT_UNSPECIFIED if value.reply_verdict is None else _VERDICTS[value.reply_verdict]
         ),
@@ -89,6 +89,15 @@ def _decision(value: Decision) -> decision_pb2.Decision:
             message.fail.failure.CopyFrom(failure(problem))
         case Blocked(reason):
             message.blocked.block.CopyFrom(block(reason))
+    return message
+
+
+def _context(value: Decision) -> decision_pb2.ContextSnapshot:
+    message = decision_pb2.ContextSnapshot(context_size_bytes=value.context_size_bytes)
+    if value.workspace is not None:
+        message.workspace_generation = value.workspace.generation
+        message.workspace_snapshot_sha256 = value.workspace.sha256
+        message.documentation_version = value.workspace.documentation_version
     return message
 
 
@@ -176,6 +185,12 @@ def _answer(answer: Answer) -> answer_pb2.Answer:
         entity_citations=[
             answer_pb2.EntityCitation(document_type=citation.document_type, identity=citation.identity)
             for citation in answer.citations
+        ],
+        documentation_citations=[
+            answer_pb2.DocumentationCitation(
+                path=citation.path, anchor=citation.anchor, title=citation.title, sha256=citation.sha256
+            )
+            for citation in answer.documentation
         ],
         limitations=answer.limitations,
         artifacts=[reference(artifact) for artifact in answer.artifacts],

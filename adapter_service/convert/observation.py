@@ -20,7 +20,7 @@ from adapter_service.domain.observation import (
     Verdict,
     WakeUp,
 )
-from adapter_service.domain.session import MOST_FACTS, MOST_PARALLEL_READS
+from adapter_service.domain.session import MOST_FACTS, PARALLEL_READS_LIMIT
 from adapter_service.sdk import FactView
 from handrail.adapter.v1 import observation_pb2
 from handrail.common.v1 import approval_pb2, decision_pb2, fact_pb2, tool_pb2
@@ -113,9 +113,9 @@ def _reply(message: observation_pb2.ClarificationReply, bad: Violations) -> Clar
 
 def _tool_finished(message: observation_pb2.ToolFinished, bad: Violations) -> ToolFinished:
     outcomes: dict[str, str] = {}
-    if not 0 < len(message.calls) <= MOST_PARALLEL_READS:
-        bad.add("observation.tool_finished.calls", f"must name 1 to {MOST_PARALLEL_READS} calls")
-    for index, call in enumerate(message.calls[:MOST_PARALLEL_READS]):
+    if not 0 < len(message.calls) <= PARALLEL_READS_LIMIT:
+        bad.add("observation.tool_finished.calls", f"must name 1 to {PARALLEL_READS_LIMIT} calls")
+    for index, call in enumerate(message.calls[:PARALLEL_READS_LIMIT]):
         field = f"observation.tool_finished.calls[{index}]"
         bad.identifier(f"{field}.tool_call_id", call.tool_call_id)
         if call.tool_call_id in outcomes:

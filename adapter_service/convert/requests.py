@@ -14,6 +14,7 @@ from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.common.v1 import caller_pb2, tool_pb2
 
 MOST_PAGE = 200
+DEFAULT_CONTEXT_LINES, MOST_CONTEXT_LINES = 3, 100
 DEFAULT_PAGE = 50
 
 
@@ -22,6 +23,7 @@ def read_decide(request: pb2.DecideRequest, served_request_id: str) -> DecideCom
     bad = Violations()
     bad.identifiers(request, ("request_id", "domain", "domain_session_id", "interaction_id", "run_id", "history_id"))
     bad.identifier("supersedes_interaction_id", request.supersedes_interaction_id, required=False)
+    bad.identifier("workspace_snapshot_id", request.workspace_snapshot_id, required=False)
     bad.at_least("lease_epoch", request.lease_epoch, 0)
     bad.at_least("known_session_revision", request.known_session_revision, 0)
     bad.at_least("decision_number", request.decision_number, 1)
@@ -52,6 +54,7 @@ def read_decide(request: pb2.DecideRequest, served_request_id: str) -> DecideCom
         supersedes=request.supersedes_interaction_id,
         request_id=served_request_id,
         known_revision=request.known_session_revision,
+        workspace_snapshot_id=request.workspace_snapshot_id,
     )
 
 
@@ -189,6 +192,19 @@ def check_get_artifact(request: artifact_pb2.GetArtifactRequest | artifact_pb2.R
     if isinstance(request, artifact_pb2.ReadArtifactRequest):
         bad.at_least("offset", request.offset, 0)
     bad.refuse()
+
+
+def read_diff_artifact(request: artifact_pb2.DiffArtifactRequest) -> int:
+    """The unchanged lines around each change that a DiffArtifactRequest wants; its other fields are checked."""
+    bad = Violations()
+    bad.identifiers(request, ("conversation_id", "artifact_id"))
+    bad.at_least("from_version", request.from_version, 0)
+    bad.at_least("to_version", request.to_version, 0)
+    context = request.context_lines if request.HasField("context_lines") else DEFAULT_CONTEXT_LINES
+    if not 0 <= context <= MOST_CONTEXT_LINES:
+        bad.add("context_lines", f"must be within 0 and {MOST_CONTEXT_LINES}, or unset for {DEFAULT_CONTEXT_LINES}")
+    bad.refuse()
+    return context
 
 
 def read_page_size(request: artifact_pb2.ListArtifactsRequest) -> int:

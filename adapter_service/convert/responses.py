@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 from google.protobuf.struct_pb2 import Struct
 
+from adapter_service.application.diff_artifact import ArtifactDiff
 from adapter_service.application.get_session import SessionReport
 from adapter_service.convert.common import EFFECTS, block, reference, timestamp
 from adapter_service.convert.observation import SOURCE_NUMBERS
+from adapter_service.convert.workspace import workspace
+from adapter_service.domain import policy
 from adapter_service.domain import session as limits
 from adapter_service.domain.artifact import ArtifactVersion
 from adapter_service.domain.ledger import Execution, ExecutionState
 from adapter_service.domain.plan import SlotState, Task, TaskState
-from adapter_service.sdk import ApprovalRule, Domain, FactView, ResultFill, TextFill, Tool
+from adapter_service.sdk import ApprovalRule, Domain, Effect, FactView, ResultFill, TextFill, Tool
 from handrail.adapter.v1 import artifact_service_pb2 as artifact_pb2
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.adapter.v1 import session_pb2
@@ -41,6 +46,18 @@ def describe_domain(domain: Domain, locale: str, history_id: str) -> pb2.Describ
             max_candidates=limits.MOST_CANDIDATES,
         ),
         history_id=history_id,
+        policy_rules=[_policy_rule(rule, locale) for rule in policy.RULES],
+        uses_workspace=domain.workspace is not None,
+    )
+
+
+def _policy_rule(rule: policy.Rule, locale: str) -> pb2.PolicyRule:
+    return pb2.PolicyRule(
+        name=rule.name,
+        code=rule.code,
+        effects=[EFFECTS[effect] for effect in Effect if effect in rule.effects],
+        explanation=rule.statement.localized(locale),
+        lifted_by=rule.listed_lifted_by.localized(locale),
     )
 
 
@@ -53,7 +70,10 @@ def _tool(tool: Tool, locale: str) -> pb2.Tool:
         effect=EFFECTS[tool.effect],
         idempotent=tool.idempotent,
         roles=tool.roles,
+        input_schema=json.dumps(tool.input_schema, ensure_ascii=False),
+        makes=tool.makes.kind if tool.makes is not None else "",
     )
+    message.timeout.FromTimedelta(tool.timeout)
     if tool.effect.needs_approval:
         rule = tool.approval or ApprovalRule()
         message.approval.required_role = rule.role
@@ -91,7 +111,26 @@ def artifact(version: ArtifactVersion) -> artifact_pb2.Artifact:
         sources=version.sources,
         create_time=timestamp(version.create_time),
         latest_version=version.latest_version,
+        data_scope=version.data_scope,
+        input_artifacts=[reference(each) for each in version.input_artifacts],
+        workspace_snapshot_sha256=version.workspace_sha256,
     )
+
+
+def artifact_diff(found: ArtifactDiff) -> artifact_pb2.DiffArtifactResponse:
+    """DiffArtifactResponse."""
+    response = artifact_pb2.DiffArtifactResponse(
+        to=reference(found.after.reference),
+        unified_diff=found.unified.text,
+        json_patch=found.json_patch,
+        truncated=bool(found.limits),
+        limit="; ".join(found.limits),
+        added_lines=found.unified.added_lines,
+        removed_lines=found.unified.removed_lines,
+    )
+    if found.before is not None:
+        getattr(response, "from").CopyFrom(reference(found.before.reference))
+    return response
 
 
 def session(report: SessionReport) -> session_pb2.Session:
@@ -106,7 +145,11 @@ def session(report: SessionReport) -> session_pb2.Session:
         create_time=timestamp(situation.session.create_time),
         facts=[_fact(fact) for fact in situation.facts],
         artifacts=[reference(version.reference) for version in situation.artifacts],
+        provenance=[artifact(version) for version in situation.artifacts],
+        explanation=report.explanation,
     )
+    if situation.workspace is not None:
+        message.workspace.CopyFrom(workspace(situation.workspace))
     if situation.interaction is not None:
         interaction = situation.interaction
         message.plan.interaction_id = interaction.interaction_id
@@ -116,10 +159,13 @@ def session(report: SessionReport) -> session_pb2.Session:
         message.plan.tasks.extend(_task(report.domain, task) for task in situation.plan.tasks)
     for action in report.actions:
         message.actions.add(
-            tool=action.tool,
+            tool=action.tool.name,
             task_id=action.task_id,
             allowed=not action.blocks,
             blocks=[block(item) for item in action.blocks],
+            title=action.tool.title.localized(report.locale),
+            effect=EFFECTS[action.tool.effect],
+            explanation=action.explanation,
         )
     return message
 

@@ -6,6 +6,7 @@ serializable_claim). Pure: the caller brings the world as that transaction sees 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -117,38 +118,54 @@ class Mismatch:
     differs: str
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One condition of E2: `holds` says whether it is met by an approval and the world; `code` is told where it is not.
+
+    `name` is what differs then. A test takes each of them away in turn and sees the suite of every domain fail.
+    """
+
+    name: str
+    code: str
+    holds: Callable[[Approval, World], bool]
+
+
+def _same(name: str, approved: Callable[[Snapshot], object], current: Callable[[World], object]) -> Comparison:
+    """A member of the snapshot is still what the world has."""
+    return Comparison(name, "approval_stale", lambda approval, world: approved(approval.snapshot) == current(world))
+
+
+# In the order in which they are asked: the most telling difference first, the passing of time last.
+COMPARISONS: tuple[Comparison, ...] = (
+    Comparison("approval", "approval_missing", lambda approval, _: approval.state is not ApprovalState.OPEN),
+    Comparison("approval_expired", "approval_expired", lambda approval, _: approval.state is not ApprovalState.EXPIRED),
+    Comparison("approval_ended", "approval_stale", lambda approval, _: approval.state is ApprovalState.APPROVED),
+    Comparison("digest_scheme", "approval_stale", lambda approval, _: approval.snapshot.digest_scheme == DIGEST_SCHEME),
+    Comparison("snapshot_digest", "approval_stale", lambda approval, _: approval.snapshot.digest == approval.digest),
+    Comparison("idempotency_key", "approval_stale", lambda _, world: not world.key_used),
+    _same("tool", lambda shown: shown.tool, lambda world: world.tool),
+    _same("tool_version", lambda shown: shown.tool_version, lambda world: world.tool_version),
+    _same("stored_tool_version", lambda shown: shown.tool_version, lambda world: world.stored_tool_version),
+    _same("policy_version", lambda shown: shown.policy_version, lambda world: world.policy_version),
+    _same("stored_policy_version", lambda shown: shown.policy_version, lambda world: world.stored_policy_version),
+    _same("artifact_id", lambda shown: shown.artifact_id, lambda world: world.artifact_id),
+    _same("artifact_version", lambda shown: shown.artifact_version, lambda world: world.artifact_version),
+    _same("artifact_sha256", lambda shown: shown.artifact_sha256, lambda world: world.artifact_sha256),
+    _same("input_sha256", lambda shown: shown.input_sha256, lambda world: world.input_sha256),
+    Comparison("read_set", "approval_stale", lambda _, world: not world.validation_outdated),
+    Comparison(
+        "validation_passed",
+        "validation_failed",
+        lambda _, world: world.validation_passed is True or not world.needs_validation,
+    ),
+    _same("validation_sha256", lambda shown: shown.validation_sha256, lambda world: world.validation_sha256),
+    Comparison("expire_time", "approval_expired", lambda approval, world: world.now < approval.snapshot.expire_time),
+)
+
+
 def compare(approval: Approval | None, world: World) -> Mismatch | None:
-    """E2. None if executable; otherwise the first difference, the most telling one first."""
-    if approval is None or approval.state is ApprovalState.OPEN:
+    """E2. None if executable; otherwise the first of COMPARISONS that does not hold."""
+    if approval is None:
         return Mismatch("approval_missing", "approval")
-    if approval.state is ApprovalState.EXPIRED:
-        return Mismatch("approval_expired", "approval")
-    if approval.state is not ApprovalState.APPROVED:
-        return Mismatch("approval_stale", "approval")
-    shown = approval.snapshot
-    if shown.digest_scheme != DIGEST_SCHEME or shown.digest != approval.digest:
-        return Mismatch("approval_stale", "snapshot_digest")
-    if world.key_used:
-        return Mismatch("approval_stale", "idempotency_key")
-    for name, approved, current in (
-        ("tool", shown.tool, world.tool),
-        ("tool_version", shown.tool_version, world.tool_version),
-        ("tool_version", shown.tool_version, world.stored_tool_version),
-        ("policy_version", shown.policy_version, world.policy_version),
-        ("policy_version", shown.policy_version, world.stored_policy_version),
-        ("artifact_id", shown.artifact_id, world.artifact_id),
-        ("artifact_version", shown.artifact_version, world.artifact_version),
-        ("artifact_sha256", shown.artifact_sha256, world.artifact_sha256),
-        ("input_sha256", shown.input_sha256, world.input_sha256),
-    ):
-        if approved != current:
-            return Mismatch("approval_stale", name)
-    if world.validation_outdated:
-        return Mismatch("approval_stale", "read_set")
-    if world.needs_validation and world.validation_passed is not True:
-        return Mismatch("validation_failed", "validation_sha256")
-    if shown.validation_sha256 != world.validation_sha256:
-        return Mismatch("approval_stale", "validation_sha256")
-    if world.now >= shown.expire_time:
-        return Mismatch("approval_expired", "expire_time")
-    return None
+    failed = next((each for each in COMPARISONS if not each.holds(approval, world)), None)
+    return None if failed is None else Mismatch(failed.code, failed.name)

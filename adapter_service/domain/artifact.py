@@ -20,7 +20,11 @@ class ArtifactReference:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactVersion:
-    """One stored version without its content. `latest_version` is the artifact's newest one."""
+    """One stored version without its content. `latest_version` is the artifact's newest one.
+
+    Where it comes from: the call, the hash of its input, the versions and the workspace that it read, and in the
+    domain's words its sources and what they cover. `settled_by` names the tool whose change it was published with.
+    """
 
     artifact_id: str
     conversation_id: str
@@ -38,6 +42,9 @@ class ArtifactVersion:
     sources: tuple[str, ...]
     create_time: datetime
     settled_by: str = ""
+    data_scope: str = ""
+    input_artifacts: tuple[ArtifactReference, ...] = ()
+    workspace_sha256: str = ""
 
     @property
     def reference(self) -> ArtifactReference:

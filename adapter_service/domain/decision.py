@@ -10,7 +10,8 @@ from adapter_service.domain.approval import Snapshot
 from adapter_service.domain.artifact import ArtifactReference
 from adapter_service.domain.failure import Failure, PolicyBlock
 from adapter_service.domain.ledger import ToolCall
-from adapter_service.sdk import EntityCitation, ReplyVerdict
+from adapter_service.domain.workspace import WorkspaceState
+from adapter_service.sdk import DocumentationCitation, EntityCitation, ReplyVerdict
 
 
 class PromptType(StrEnum):
@@ -94,6 +95,7 @@ class Answer:
 
     text: str
     citations: tuple[EntityCitation, ...] = ()
+    documentation: tuple[DocumentationCitation, ...] = ()
     limitations: tuple[str, ...] = ()
     artifacts: tuple[ArtifactReference, ...] = ()
     tool_call_ids: tuple[str, ...] = ()
@@ -126,7 +128,10 @@ DecisionOutcome = Choose | CallTools | Ask | RequestApproval | Wait | Complete |
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One numbered decision. `outcome` is None exactly where `reply_verdict` is new_request, cancel or unclear."""
+    """One numbered decision. `outcome` is None exactly where `reply_verdict` is new_request, cancel or unclear.
+
+    `workspace` is the one it was made in, None where the domain uses none.
+    """
 
     decision_id: str
     decision_number: int
@@ -136,6 +141,7 @@ class Decision:
     summary: str
     blocks: tuple[PolicyBlock, ...] = ()
     reply_verdict: ReplyVerdict | None = None
+    workspace: WorkspaceState | None = None
 
 
 @dataclass(frozen=True, slots=True)

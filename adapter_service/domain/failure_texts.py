@@ -37,6 +37,10 @@ NOT_ACCEPTED = CATALOGUE["tool_input_invalid"].situations["text"].explanation
 TOOL_FAILED = CATALOGUE["tool_failed"].explanation
 TOOL_TIMEOUT = CATALOGUE["tool_timeout"].explanation
 TRY_AGAIN = CATALOGUE["tool_timeout"].helpful_action
+RESULT_TOO_LARGE = CATALOGUE["tool_result_too_large"].explanation
+RESULT_TOO_LARGE_HELP = CATALOGUE["tool_result_too_large"].helpful_action
+THE_RESULT = Text("result", "результат")
+THE_ARTIFACT = Text("artifact", "документ")
 TOOL_INPUT_INVALID = CATALOGUE["tool_input_invalid"].explanation
 OUTCOME_UNKNOWN = _UNKNOWN.explanation
 OUTCOME_UNKNOWN_HELP = _UNKNOWN.helpful_action
@@ -45,14 +49,21 @@ SETTLED_EXECUTED = Text("{title}: confirmed by {by}.", "{title}: выполне�
 VALIDATION_FAILED = CATALOGUE["validation_failed"].situations["findings"].explanation
 ARTIFACT_MOVED = CATALOGUE["tool_failed"].situations["artifact_changed"].explanation
 UNVERIFIED_IDENTITY = CATALOGUE["unverified_identity"].explanation
+UNVERIFIED_CITATION = CATALOGUE["unverified_citation"].explanation
+CITATION_UNCONFIRMED = Text(
+    "The source “{name}” that the answer names is not confirmed.",
+    "Источник «{name}», названный в ответе, не подтверждён.",
+)
 CLAIMED_CHANGE = CATALOGUE["claimed_change_not_executed"].explanation
 ANSWER_EMPTY = CATALOGUE["answer_empty"].explanation
 CHANGES_UNCLEAR = CATALOGUE["clarification_limit_reached"].situations["changes"].explanation
 WHAT_TO_CHANGE = Text("What should be changed in “{title}”?", "Что нужно изменить в «{title}»?")
-ASK_LABEL = Text("Please give: {label}.", "Укажите: {label}.")
 WHICH_ONE = Text(
     "“{text}” can mean several things. Which one do you mean?",
     "«{text}» может означать разное. Что вы имеете в виду?",
+)
+DID_YOU_MEAN = Text(
+    "I do not know “{text}”. Did you mean this?", "Я не знаю «{text}». Может быть, вы имели в виду это?"
 )
 POLICY_OUTDATED = CATALOGUE["policy_version_outdated"].explanation
 POLICY_OUTDATED_HELP = CATALOGUE["policy_version_outdated"].helpful_action
@@ -62,3 +73,22 @@ NOT_UNDERSTOOD = Text(
     "Не удалось понять запрос. Я умею следующее: {titles}.",
 )
 NOTHING_TO_CANCEL = Text("There is nothing to cancel.", "Отменять нечего.")
+VANISHED = Text("“{text}” is no longer there.", "«{text}» больше нет.")
+SNAPSHOT_UNKNOWN = CATALOGUE["workspace_snapshot_unknown"].explanation
+SNAPSHOT_UNKNOWN_HELP = CATALOGUE["workspace_snapshot_unknown"].helpful_action
+WORKSPACE_PATH = Text(
+    "The path is not one that a workspace takes: relative, with / between names, at most 240 characters, no hidden "
+    "names, none that differs from another's in case only.",
+    "Такой путь недопустим: нужен относительный путь с / между именами, не длиннее 240 символов, без скрытых имён и "
+    "без отличий от других только регистром.",
+)
+WORKSPACE_FILE_TOO_LARGE = Text(
+    "The file would be larger than 2 MiB, which is the limit.", "Файл получился бы больше допустимых 2 МиБ."
+)
+WORKSPACE_FULL = Text(
+    "The workspace would have more than 20,000 files or 200 MiB, which are its limits.",
+    "В рабочей области стало бы больше допустимых 20 000 файлов или 200 МиБ.",
+)
+WORKSPACE_NOT_WRITABLE = Text(
+    "The file could not be written; nothing was changed.", "Файл не удалось записать; ничего не изменено."
+)

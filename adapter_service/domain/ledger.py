@@ -106,6 +106,7 @@ class Execution:
     """The ledger row of a call. `attempt` counts attempts; `lease_until` is the end of the current one's lease.
 
     `settled_by` is the principal whose verdict the outcome is, "" where the Adapter itself knows it.
+    `workspace_sha256` is the workspace that a successful call saw, "" where it saw none.
     """
 
     tool_call_id: str
@@ -125,6 +126,7 @@ class Execution:
     settled_by: str = ""
     settle_time: datetime | None = None
     settle_comment: str = ""
+    workspace_sha256: str = ""
 
     def is_orphan(self, now: datetime) -> bool:
         """Claimed, and its attempt's lease has run out (soundness rule live_attempt)."""

@@ -50,7 +50,8 @@ class TaskSlot:
     """One parameter of a task.
 
     `ask` demands a value although the signature does not (a finding names it). `attempts` counts texts without a
-    meaning; `note` says why the question is asked (again). `source` says where the value comes from.
+    meaning; `note` says why the question is asked (again). `source` says where the value comes from. `vanished`: what
+    it meant is gone, so whatever its fill means now is asked for and never taken for granted (requirement C10).
     """
 
     name: str
@@ -62,11 +63,14 @@ class TaskSlot:
     ask: bool = False
     attempts: int = 0
     note: Text | None = None
+    vanished: bool = False
 
     def resolved(self, value: Any, display: str, source: str) -> TaskSlot:
         """The slot with its value."""
         shown = display[:MOST_DISPLAY_CHARACTERS]
-        return replace(self, state=SlotState.RESOLVED, value=value, display=shown, source=source, note=None)
+        return replace(
+            self, state=SlotState.RESOLVED, value=value, display=shown, source=source, note=None, vanished=False
+        )
 
     def reopened(self) -> TaskSlot:
         """The slot as if its fill had just been given."""
@@ -158,7 +162,8 @@ class Plan:
     """Everything the engine knows of an interaction. `calls` are issued and not yet observed.
 
     `approval_digest` is the digest of the open approval, "" if none. `principal` is who made the request.
-    `awaited` is the task whose wait the last decision told, "" if none.
+    `awaited` is the task whose wait the last decision told, "" if none. `told` are the tasks whose results were told
+    with a question already.
     """
 
     version: int = 0
@@ -173,6 +178,7 @@ class Plan:
     revisions: int = 0
     principal: str = ""
     awaited: str = ""
+    told: tuple[str, ...] = ()
 
     def task(self, task_id: str) -> Task:
         """A task by id. Raises KeyError."""

@@ -11,7 +11,8 @@ MOST_FACTS = 32
 MOST_CANDIDATES = 20
 MOST_MESSAGE_CHARACTERS = 8000  # as the Loop limits it: what it acknowledged must not be refused here
 MOST_ARTIFACT_BYTES = 8 * 1024 * 1024
-MOST_PARALLEL_READS = 4
+MOST_PARALLEL_READS = 4  # of one step, by default
+PARALLEL_READS_LIMIT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ class AtRevision:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """The Adapter's row of an interaction: fence, tombstone and how far its decisions have come."""
+    """The Adapter's row of an interaction: fence, tombstone and how far its decisions have come.
+
+    `workspace_sha256` is the workspace that the newest decision was made in, "" where the domain uses none.
+    """
 
     interaction_id: str
     domain_session_id: str
@@ -50,6 +54,7 @@ class Interaction:
     closed: bool
     decision_number: int
     plan_version: int
+    workspace_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

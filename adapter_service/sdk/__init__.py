@@ -3,11 +3,13 @@
 The engine (adapter_service.application) reads these declarations; a domain imports nothing else of Handrail.
 """
 
-from adapter_service.sdk.answer import EntityCitation, Referent
-from adapter_service.sdk.artifact import ArtifactKind, ArtifactOutput, Finding, Severity
+from adapter_service.sdk.answer import DocumentationCitation, EntityCitation, Referent
+from adapter_service.sdk.artifact import ArtifactKind, ArtifactOutput, DiffForm, Finding, Severity, bytes_of
+from adapter_service.sdk.compact_view import compact
 from adapter_service.sdk.domain import Claim, Domain, DomainEnvironment
 from adapter_service.sdk.errors import BaseChanged, DeclarationError, ToolError
 from adapter_service.sdk.memory import ArtifactSummary, FactView, Memory
+from adapter_service.sdk.named_tools import NamedToolPlanner
 from adapter_service.sdk.plan import (
     ArtifactFill,
     Fill,
@@ -15,6 +17,7 @@ from adapter_service.sdk.plan import (
     Planner,
     PlanningRequest,
     Proposal,
+    RefusedInput,
     ReplyVerdict,
     ResultFill,
     SlotPatch,
@@ -35,6 +38,8 @@ from adapter_service.sdk.resolve import (
 from adapter_service.sdk.text import Text
 from adapter_service.sdk.tool import NOT_EXECUTED, ApprovalRule, Effect, NotExecuted, Slot, Tool, ToolContext
 from adapter_service.sdk.wait import Wait
+from adapter_service.sdk.workspace import Workspace, WorkspaceFile, WorkspaceUse
+from adapter_service.sdk.wrapping import validator, wrap
 
 __all__ = [
     "NOT_EXECUTED",
@@ -48,6 +53,8 @@ __all__ = [
     "Candidates",
     "Claim",
     "DeclarationError",
+    "DiffForm",
+    "DocumentationCitation",
     "Domain",
     "DomainEnvironment",
     "Effect",
@@ -56,12 +63,14 @@ __all__ = [
     "Fill",
     "Finding",
     "Memory",
+    "NamedToolPlanner",
     "NotExecuted",
     "OpenQuestion",
     "Planner",
     "PlanningRequest",
     "Proposal",
     "Referent",
+    "RefusedInput",
     "ReplyVerdict",
     "Resolution",
     "ResolveContext",
@@ -81,4 +90,11 @@ __all__ = [
     "Unresolved",
     "ValueFill",
     "Wait",
+    "Workspace",
+    "WorkspaceFile",
+    "WorkspaceUse",
+    "bytes_of",
+    "compact",
+    "validator",
+    "wrap",
 ]

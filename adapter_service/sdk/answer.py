@@ -14,6 +14,16 @@ class EntityCitation:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentationCitation:
+    """A fragment of documentation that a result quotes: file, anchor of its heading, the heading, hash of its text."""
+
+    path: str
+    anchor: str
+    title: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Referent:
     """An entity that a later message can refer to ("there"). `kind` is a domain's word, for example "airport"."""
 

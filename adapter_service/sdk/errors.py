@@ -6,7 +6,11 @@ from adapter_service.sdk.text import Text
 
 
 class DeclarationError(Exception):
-    """A domain is declared wrongly. The message names the declaration and the fix; raised at start-up."""
+    """A domain is declared wrongly. Each mistake names the declaration and the fix; raised at start-up."""
+
+    def __init__(self, *mistakes: str) -> None:
+        super().__init__("\n".join(mistakes))
+        self.mistakes = mistakes
 
 
 class BaseChanged(Exception):

@@ -97,7 +97,11 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class PlanningRequest:
-    """One text to understand. Where `begins_interaction` is true there is nothing to reply to: propose NEW_REQUEST."""
+    """One text to understand. Where `begins_interaction` is true there is nothing to reply to: propose NEW_REQUEST.
+
+    `workspace` is the domain's view of the workspace (WorkspaceUse.prepare), None where it uses none.
+    `permitted_tools` are those that the caller's roles permit, None where that is not known.
+    """
 
     text: str
     locale: str
@@ -107,6 +111,8 @@ class PlanningRequest:
     open_question: OpenQuestion | None = None
     approval_open: bool = False
     tasks: tuple[TaskSummary, ...] = ()
+    workspace: Any = None
+    permitted_tools: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,23 @@ class Proposal:
     patches: tuple[SlotPatch, ...] = ()
     reply: Text | None = None
     answer_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedInput:
+    """An argument that a tool refused: it raised a ToolError with `correctable` and this slot (requirement G4).
+
+    `arguments` are those of the refused call, as JSON values; `workspace` is as in PlanningRequest.
+    """
+
+    tool: str
+    slot: str
+    code: str
+    explanation: Text
+    arguments: Mapping[str, Any]
+    locale: str
+    memory: Memory
+    workspace: Any = None
 
 
 class Planner(Protocol):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +13,17 @@ from adapter_service.sdk.text import Text
 
 @dataclass(frozen=True, slots=True)
 class ResolveContext:
-    """What a resolver may use besides the text."""
+    """What a resolver may use besides the text. `workspace` is the domain's view of it (WorkspaceUse.prepare).
+
+    `values` are those of the same call's parameters that are filled already (the engine fills them in the order of the
+    signature), artifacts as their contents.
+    """
 
     locale: str
     now: datetime
     memory: Memory
+    workspace: Any = None
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +46,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Several possible meanings, best first; the user picks one."""
+    """Several possible meanings, best first; the user picks one.
+
+    One alone is taken without asking, unless the text only resembles it: with `guessed`, the user is asked whether it
+    was meant.
+    """
 
     options: tuple[Candidate, ...]
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

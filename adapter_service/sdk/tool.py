@@ -5,19 +5,22 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import BaseModel as PydanticModel
-from pydantic import ConfigDict, TypeAdapter, create_model
+from pydantic import TypeAdapter
 
-from adapter_service.sdk.answer import EntityCitation, Referent
-from adapter_service.sdk.artifact import ArtifactOutput
-from adapter_service.sdk.errors import DeclarationError
+from adapter_service.sdk.answer import DocumentationCitation, EntityCitation, Referent
+from adapter_service.sdk.artifact import ArtifactOutput, Finding, bytes_of, is_json
+from adapter_service.sdk.compact_view import compact, findings_say, plain_preview, plain_say, view_findings
 from adapter_service.sdk.memory import FactView
-from adapter_service.sdk.text import Text
+from adapter_service.sdk.naming import same, sentence, words
+from adapter_service.sdk.parameter_values import Choice, choices_of, form_of, parse_value, question_about
+from adapter_service.sdk.signature import FunctionSignature, input_model, read_signature
+from adapter_service.sdk.text import NOTHING, Text
 from adapter_service.sdk.wait import Wait
 
 
@@ -54,6 +57,7 @@ class ToolContext:
         locale: "en" or "ru".
         report: call it with (percent 0 to 100, message) to show progress; safe from any thread.
         base_sha256: what Tool.base said when the approval was asked for, from the approved bytes; "" without a base.
+        workspace: the domain's view of the workspace (WorkspaceUse.prepare); None where the domain uses none.
     """
 
     now: datetime
@@ -61,6 +65,7 @@ class ToolContext:
     locale: str
     report: Callable[[int, str], None]
     base_sha256: str = ""
+    workspace: Any = None
 
 
 class NotExecuted:
@@ -76,7 +81,7 @@ class Slot:
     """How a parameter is filled.
 
     Args:
-        question: asked when the slot is required and nothing fills it.
+        question: asked when the slot is required and nothing fills it; by default from the parameter's name and type.
         resolver: name of the domain's resolver for texts; empty: the text itself, validated by the parameter's type.
         required: None: as the signature says (a parameter without default is required).
         fact: name of a client fact that fills the slot where the request says nothing, for example "position".
@@ -85,7 +90,7 @@ class Slot:
         label: short name for people; by default the parameter's name.
     """
 
-    question: Text
+    question: Text | None = None
     resolver: str = ""
     required: bool | None = None
     fact: str = ""
@@ -101,14 +106,31 @@ def _no_wait(_result: Any) -> Wait | None:
     return None
 
 
+def _plain(_result: Any, _locale: str) -> str:
+    return ""
+
+
+def _no_target(_input: Mapping[str, Any]) -> str:
+    return ""
+
+
+_ARTIFACT_REFERENCE: Final = {
+    "type": "object",
+    "properties": {"artifact_id": {"type": "string"}, "version": {"type": "integer"}, "sha256": {"type": "string"}},
+    "required": ["artifact_id", "version", "sha256"],
+    "additionalProperties": False,
+}
+
+
 @dataclass(frozen=True)
 class Tool:
     """A plain function (sync or async) with its declarations.
 
     Args:
-        function: called with the parameters of its signature; returns a JSON-able value.
+        function: called with the parameters of its signature; returns a JSON-able value. What the callbacks below get
+            is its JSON form: a dataclass or model as a dict, a date as text, bytes as base64 text (`bytes_of`).
         effect: what it may do.
-        title, description: for people and models.
+        title, description: for people and models; by default from the name and the function's docstring.
         version: raised by the author when its meaning changes; part of every approval.
         idempotent: it honours ToolContext.idempotency_key, so that it may be called again with it after a crash.
         timeout: of one call.
@@ -122,16 +144,19 @@ class Tool:
         validates: name of the parameter whose artifact version the result judges; the result is a list of Finding.
         reads: names of Domain.sources that a validating tool reads besides its artifacts. What it read is stored with
             the validation and compared again when a call is claimed (soundness rule read_set).
-        say: (result, locale) -> one or several sentences for the answer.
-        cites, referents, limitations: from the result (limitations with the locale).
-        view: from the result to what later context may see of it (requirement H1).
+        say: (result, locale) -> one or several sentences for the answer; by default the result's view as a list.
+        cites, cites_documentation, referents, limitations: from the result (limitations with the locale).
+        uses_workspace: its results depend on the workspace: after a change of it, what a plan has read is read again
+            before the plan goes on (requirement C10).
+        view: from the result to what later context may see of it (requirement H1); by default its ends and counts.
         waits: from the result to what the task waits for before it is done, None for nothing. Afterwards the result,
-            an object, has a further member `wake_up`: {signal, payload, limit_passed}; `say` is called before, too.
+            if it is an object, has a further member `wake_up`: {signal, payload, limit_passed}; `say` is called
+            before, too.
         target: from the input (parameters by name) to the identity of what is changed; for CHANGE and EXTERNAL.
-        base: from the input to the sha256 of what the target holds now and the change replaces, "" where it holds
-            nothing; for CHANGE and EXTERNAL. Part of what is approved; a tool that declares it compares once more right
-            before its write and raises BaseChanged.
-        preview: (input, locale) -> readable form of what would be done, shown with the approval.
+        base: (input, view of the workspace or None) -> the sha256 of what the target holds now and the change replaces,
+            "" where it holds nothing; for CHANGE and EXTERNAL. Part of what is approved; a tool that declares it
+            compares once more right before its write and raises BaseChanged.
+        preview: (input, locale) -> readable form of what would be done, shown with the approval; by default the input.
         probe: asked after a crash, with the input and context, before anything is called again: the result where the
             change is there, NOT_EXECUTED where it surely is not, None where nobody can tell.
     """
@@ -139,9 +164,9 @@ class Tool:
     name: str
     function: Callable[..., Any]
     effect: Effect
-    title: Text
-    description: Text
-    say: Callable[[Any, str], str]
+    title: Text = NOTHING
+    description: Text = NOTHING
+    say: Callable[[Any, str], str] = _plain
     version: int = 1
     idempotent: bool = False
     timeout: timedelta = timedelta(seconds=30)
@@ -153,63 +178,85 @@ class Tool:
     revises: str = ""
     validates: str = ""
     reads: tuple[str, ...] = ()
+    uses_workspace: bool = False
     cites: Callable[[Any], tuple[EntityCitation, ...]] = _nothing
+    cites_documentation: Callable[[Any], tuple[DocumentationCitation, ...]] = _nothing
     referents: Callable[[Any], tuple[Referent, ...]] = _nothing
     limitations: Callable[[Any, str], tuple[str, ...]] = lambda _result, _locale: ()
-    view: Callable[[Any], Any] = lambda result: result
+    view: Callable[[Any], Any] = compact
     waits: Callable[[Any], Wait | None] = _no_wait
-    target: Callable[[Mapping[str, Any]], str] = lambda _input: ""
-    base: Callable[[Mapping[str, Any]], str] | None = None
+    target: Callable[[Mapping[str, Any]], str] = _no_target
+    base: Callable[[Mapping[str, Any], Any], str] | None = None
     preview: Callable[[Mapping[str, Any], str], str] | None = None
     probe: Callable[[Mapping[str, Any], ToolContext], Any] | None = None
     parameters: Mapping[str, inspect.Parameter] = field(init=False)
     context_parameter: str = field(init=False)
     input_model: type[PydanticModel] = field(init=False)
+    returns: Any = field(init=False, repr=False, compare=False)
+    signature_mistakes: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _types: dict[str, TypeAdapter[Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read the signature. Raises DeclarationError naming the tool and the fix."""
-        signature = inspect.signature(self.function)
-        hints = typing.get_type_hints(getattr(self.function, "func", self.function))
-        parameters: dict[str, inspect.Parameter] = {}
-        context_parameter = ""
-        for name, parameter in signature.parameters.items():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-                raise DeclarationError(f"tool {self.name}: parameter {name} must be an ordinary named parameter")
-            if name not in hints:
-                raise DeclarationError(f"tool {self.name}: parameter {name} needs a type annotation")
-            if hints[name] is ToolContext:
-                context_parameter = name
-            else:
-                parameters[name] = parameter.replace(annotation=hints[name])
-        for label, names in (("slots", self.slots), ("artifacts", self.artifacts)):
-            for name in names:
-                if name not in parameters:
-                    raise DeclarationError(
-                        f"tool {self.name}: {label} names {name}, which is no parameter of its function"
-                    )
-        for label, name in (("revises", self.revises), ("validates", self.validates)):
-            if name and name not in self.artifacts:
-                raise DeclarationError(f"tool {self.name}: {label}={name} must be one of its artifact parameters")
-        if self.validates and self.may_wait:
-            raise DeclarationError(f"tool {self.name}: a validation is a list of Finding; it cannot wait for anything")
-        if self.effect is Effect.DRAFT and self.makes is None:
-            raise DeclarationError(f"tool {self.name}: a DRAFT tool needs makes=ArtifactOutput(…)")
-        if self.base is not None and not self.effect.needs_approval:
-            raise DeclarationError(f"tool {self.name}: base= is for CHANGE and EXTERNAL tools")
-        if self.reads and not self.validates:
-            raise DeclarationError(f"tool {self.name}: reads= is for tools with validates=")
-        fields: dict[str, Any] = {}
-        for name, parameter in parameters.items():
-            default = ... if parameter.default is parameter.empty else parameter.default
-            fields[name] = (Any if name in self.artifacts else parameter.annotation, default)
-        try:
-            model = create_model(f"{self.name}_input", __config__=ConfigDict(extra="forbid"), **fields)
-        except Exception as error:
-            raise DeclarationError(f"tool {self.name}: its signature has no input schema: {error}") from error
-        object.__setattr__(self, "parameters", parameters)
-        object.__setattr__(self, "context_parameter", context_parameter)
-        object.__setattr__(self, "input_model", model)
+        """Read the signature and fill in the defaults. Mistakes are told by the Domain, all of them at once."""
+        name = str(self.name)
+        signature: FunctionSignature = read_signature(self.function, ToolContext)
+        model, mistakes = input_model(f"{name}_input", signature.parameters, self.artifacts)
+        filled = {
+            "parameters": signature.parameters,
+            "context_parameter": signature.context_parameter,
+            "input_model": model,
+            "returns": signature.returns,
+            "signature_mistakes": (*signature.mistakes, *mistakes, *self._misjudges(signature.returns)),
+            "title": same(sentence(name)) if self.title == NOTHING else self.title,
+            "view": view_findings if self.validates and self.view is compact else self.view,
+        }
+        for field_name, value in filled.items():
+            object.__setattr__(self, field_name, value)
+        if signature.returns is bytes:
+            self._fill_in_for_bytes()
+        if self.description == NOTHING:
+            documentation = inspect.getdoc(self.function) if inspect.isroutine(self.function) else None
+            paragraph = " ".join((documentation or "").partition("\n\n")[0].split())
+            object.__setattr__(self, "description", same(paragraph) if paragraph else self.title)
+        if self.preview is None and isinstance(self.effect, Effect) and self.effect.needs_approval:
+            object.__setattr__(self, "preview", plain_preview(self.title))
+        if self.say is _plain:
+            object.__setattr__(self, "say", (findings_say if self.validates else plain_say)(self.title))
+
+    def _fill_in_for_bytes(self) -> None:
+        """Of a result that is nothing but bytes the artifact gets them as they are, and nobody is told base64."""
+        makes = self.makes
+        if isinstance(makes, ArtifactOutput) and makes.takes_whole_result and not is_json(makes.media_type):
+            object.__setattr__(self, "makes", replace(makes, content=bytes_of))
+        if self.view is compact:
+            object.__setattr__(self, "view", lambda result: {"size_bytes": len(bytes_of(result))})
+        if self.say is _plain:
+            object.__setattr__(self, "say", lambda _result, locale: plain_say(self.title)(None, locale))
+
+    def _misjudges(self, returns: Any) -> tuple[str, ...]:
+        """A function that returns findings judges an artifact; whatever else it is declared as would not count."""
+        if self.validates or Finding not in typing.get_args(returns):
+            return ()
+        return ("its function returns findings; declare it with validator(function, kind), or with validates=",)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema of the input (DescribeDomain). An artifact's parameter takes a reference to a version of it."""
+        schema = self.input_model.model_json_schema()
+        for name in self.artifacts:
+            if name in schema.get("properties", {}):
+                schema["properties"][name] = {"title": self.artifacts[name], **_ARTIFACT_REFERENCE}
+        return schema
+
+    @property
+    def makes_kind(self) -> str:
+        """The artifact kind that its result makes or revises; empty where it makes none."""
+        return self.makes.kind if self.makes is not None else ""
+
+    @property
+    def has_target(self) -> bool:
+        """Whether it declares what it changes."""
+        return self.target is not _no_target
 
     @property
     def may_wait(self) -> bool:
@@ -228,3 +275,32 @@ class Tool:
         if name not in self._types:
             self._types[name] = TypeAdapter(self.parameters[name].annotation)
         return self._types[name]
+
+    def label(self, name: str) -> Text:
+        """The readable name of a parameter."""
+        slot = self.slots.get(name)
+        return slot.label if slot is not None and slot.label is not None else same(words(name))
+
+    def question(self, name: str) -> Text:
+        """What is asked for a parameter: its slot's question, or one from its name, type and limits."""
+        slot = self.slots.get(name)
+        if slot is not None and slot.question is not None:
+            return slot.question
+        form = None if slot is not None and slot.resolver else self.form(name)
+        return question_about(self.label(name), form)
+
+    def form(self, name: str) -> Text | None:
+        """How a value of a parameter is written, in words; None where any text will do."""
+        schema = self.type_of(name).json_schema()
+        return form_of(schema, choices_of(self.parameters[name].annotation))
+
+    def choices(self, name: str) -> tuple[Choice, ...]:
+        """The closed list of a parameter's values where its type has one and no resolver reads its texts."""
+        slot = self.slots.get(name)
+        if slot is not None and slot.resolver:
+            return ()
+        return choices_of(self.parameters[name].annotation)
+
+    def parse(self, name: str, text: str) -> Any:
+        """The JSON value of a parameter that a text stands for, without a resolver. Raises ValueError."""
+        return parse_value(self.type_of(name), self.choices(name), text)

@@ -32,6 +32,8 @@ class Wait:
         other = self.until if self.signal else self.limit
         if other is not None or length is None:
             raise DeclarationError("a wait is Wait(until=…) or Wait(signal=…, limit=…)")
+        if not isinstance(length, timedelta):
+            raise DeclarationError(f"a wait's length is a timedelta, and {length!r} is none")
         if not timedelta(0) < length <= MOST_WAIT:
             raise DeclarationError(f"a wait is longer than nothing and at most {MOST_WAIT.days} days")
         if len(self.signal) > MOST_SIGNAL_CHARACTERS:

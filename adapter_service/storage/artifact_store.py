@@ -7,14 +7,21 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, literal_column, select, update
 
-from adapter_service.domain.artifact import ArtifactVersion, FindingRecord, Read, ReadKind, Validation
-from adapter_service.storage.tables import artifact_versions, artifacts, contents, validations
+from adapter_service.domain.artifact import (
+    ArtifactReference,
+    ArtifactVersion,
+    FindingRecord,
+    Read,
+    ReadKind,
+    Validation,
+)
+from adapter_service.storage.tables import artifact_versions, artifacts, contents, removed_versions, validations
 from adapter_service.storage.times import from_microseconds, to_microseconds
-from handrail_storage import Row, Statement
+from handrail_storage import Row, Statement, driver_connection
 
-_VERSIONS: Select[Any] = select(
+VERSIONS: Select[Any] = select(
     artifact_versions,
     artifacts.c.sequence,
     artifacts.c.kind,
@@ -22,12 +29,12 @@ _VERSIONS: Select[Any] = select(
     artifacts.c.conversation_id,
     artifacts.c.domain_session_id,
 ).join(artifacts, artifacts.c.artifact_id == artifact_versions.c.artifact_id)
-_CURRENT = _VERSIONS.where(artifact_versions.c.version == artifacts.c.latest_version)
+_CURRENT = VERSIONS.where(artifact_versions.c.version == artifacts.c.latest_version)
 _FIND_CURRENT = Statement(_CURRENT.where(artifacts.c.artifact_id == bindparam("wanted")))
 _FIND = Statement(
-    _VERSIONS.where(artifacts.c.artifact_id == bindparam("wanted"), artifact_versions.c.version == bindparam("version"))
+    VERSIONS.where(artifacts.c.artifact_id == bindparam("wanted"), artifact_versions.c.version == bindparam("version"))
 )
-_MADE_BY = Statement(_VERSIONS.where(artifact_versions.c.tool_call_id == bindparam("wanted")))
+_MADE_BY = Statement(VERSIONS.where(artifact_versions.c.tool_call_id == bindparam("wanted")))
 _NEWEST = Statement(
     _CURRENT.where(artifacts.c.domain_session_id == bindparam("wanted"))
     .order_by(artifacts.c.change_sequence.desc())
@@ -63,6 +70,14 @@ _VALIDATION = Statement(
 )
 _ADD_VALIDATION = Statement(insert(validations))
 _CONTENT = Statement(select(contents.c.data).where(contents.c.sha256 == bindparam("wanted")))
+_ROWID = Statement(
+    select(literal_column("rowid")).select_from(contents).where(contents.c.sha256 == bindparam("wanted"))
+)
+_REMOVED = Statement(
+    select(removed_versions.c.remove_time).where(
+        removed_versions.c.artifact_id == bindparam("wanted"), removed_versions.c.version == bindparam("at")
+    )
+)
 _PUT_CONTENT = Statement(insert(contents).prefix_with("OR IGNORE"))
 _ABOVE_ALL = 2**63 - 1
 
@@ -79,23 +94,23 @@ class SqlArtifacts:
             row = _FIND_CURRENT.first(self._connection, {"wanted": artifact_id})
         else:
             row = _FIND.first(self._connection, {"wanted": artifact_id, "version": version})
-        return None if row is None else _version(row)
+        return None if row is None else read_version(row)
 
     def made_by(self, tool_call_id: str) -> ArtifactVersion | None:
         """The version that a call made, or None."""
         row = _MADE_BY.first(self._connection, {"wanted": tool_call_id})
-        return None if row is None else _version(row)
+        return None if row is None else read_version(row)
 
     def newest(self, domain_session_id: str, limit: int) -> tuple[ArtifactVersion, ...]:
         """Current versions of a session's artifacts, the last changed first."""
         rows = _NEWEST.all(self._connection, {"wanted": domain_session_id, "most": limit})
-        return tuple(_version(row) for row in rows)
+        return tuple(read_version(row) for row in rows)
 
     def page(self, conversation_id: str, before: int | None, limit: int) -> tuple[tuple[int, ArtifactVersion], ...]:
         """Current versions of a conversation's artifacts with their sequence, newest artifact first."""
         last = _ABOVE_ALL if before is None else before
         rows = _PAGE.all(self._connection, {"wanted": conversation_id, "before": last, "most": limit})
-        return tuple((row["sequence"], _version(row)) for row in rows)
+        return tuple((row["sequence"], read_version(row)) for row in rows)
 
     def add_version(self, version: ArtifactVersion) -> None:
         """Store a version; version 1 makes the artifact. Its content must be stored before."""
@@ -133,6 +148,9 @@ class SqlArtifacts:
                 "sources": json.dumps(version.sources, ensure_ascii=False),
                 "settled_by": version.settled_by,
                 "create_time": to_microseconds(version.create_time),
+                "data_scope": version.data_scope,
+                "input_artifacts": json.dumps([[r.artifact_id, r.version, r.sha256] for r in version.input_artifacts]),
+                "workspace_sha256": version.workspace_sha256,
             },
         )
 
@@ -179,12 +197,27 @@ class SqlArtifacts:
             raise LookupError(f"content {sha256} is not stored")
         return data
 
+    def content_part(self, sha256: str, offset: int, size: int) -> bytes:
+        """At most `size` bytes from `offset` on, without loading the others. Raises LookupError where they are gone."""
+        rowid = _ROWID.scalar(self._connection, {"wanted": sha256})
+        if rowid is None:
+            raise LookupError(f"content {sha256} is not stored")
+        with driver_connection(self._connection).blobopen("contents", "data", rowid, readonly=True) as blob:
+            blob.seek(offset)
+            data: bytes = blob.read(size)
+            return data
+
+    def was_removed(self, artifact_id: str, version: int) -> bool:
+        """Whether retention removed the version."""
+        return _REMOVED.first(self._connection, {"wanted": artifact_id, "at": version}) is not None
+
     def put_content(self, sha256: str, data: bytes) -> None:
         """Store bytes under their hash, once."""
         _PUT_CONTENT.execute(self._connection, {"sha256": sha256, "data": data})
 
 
-def _version(row: Row) -> ArtifactVersion:
+def read_version(row: Row) -> ArtifactVersion:
+    """The version of a row of VERSIONS."""
     return ArtifactVersion(
         artifact_id=row["artifact_id"],
         conversation_id=row["conversation_id"],
@@ -202,4 +235,7 @@ def _version(row: Row) -> ArtifactVersion:
         sources=tuple(json.loads(row["sources"])),
         create_time=from_microseconds(row["create_time"]),
         settled_by=row["settled_by"],
+        data_scope=row["data_scope"],
+        input_artifacts=tuple(ArtifactReference(*each) for each in json.loads(row["input_artifacts"])),
+        workspace_sha256=row["workspace_sha256"],
     )

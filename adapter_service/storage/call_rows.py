@@ -55,6 +55,7 @@ def read_execution(row: Row) -> Execution:
         settled_by=row["settled_by"],
         settle_time=None if row["settle_time"] is None else from_microseconds(row["settle_time"]),
         settle_comment=row["settle_comment"],
+        workspace_sha256=row["workspace_sha256"],
     )
 
 

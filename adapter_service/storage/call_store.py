@@ -83,6 +83,7 @@ _SETTLE = Statement(
         state=bindparam("new_state"),
         outcome=bindparam("new_outcome"),
         result_sha256=bindparam("result"),
+        workspace_sha256=bindparam("workspace"),
         trouble=bindparam("new_trouble"),
         finish_time=bindparam("finished"),
     )
@@ -223,6 +224,7 @@ class SqlCalls:
                 "settled_by": execution.settled_by,
                 "settle_time": None if execution.settle_time is None else to_microseconds(execution.settle_time),
                 "settle_comment": execution.settle_comment,
+                "workspace_sha256": execution.workspace_sha256,
             },
         )
 
@@ -247,6 +249,7 @@ class SqlCalls:
                 "new_state": settled.state.value,
                 "new_outcome": settled.outcome_bytes,
                 "result": settled.result_sha256,
+                "workspace": settled.workspace_sha256,
                 "new_trouble": trouble_text(settled.trouble),
                 "finished": to_microseconds(now),
             },

@@ -29,11 +29,13 @@ from adapter_service.storage.tables import (
     executions,
     facts,
     interactions,
+    removed_versions,
     sessions,
     tool_calls,
     validations,
 )
 from adapter_service.storage.times import to_microseconds
+from adapter_service.storage.workspace_store import ERASE as _ERASE_WORKSPACES
 from handrail_storage import Statement
 
 _SESSION: BindParameter[str] = bindparam("session")
@@ -82,7 +84,9 @@ _ERASE = (
     ),
     Statement(delete(validations).where(validations.c.artifact_id.in_(_ARTIFACTS))),
     Statement(delete(artifact_versions).where(artifact_versions.c.artifact_id.in_(_ARTIFACTS))),
+    Statement(delete(removed_versions).where(removed_versions.c.artifact_id.in_(_ARTIFACTS))),
     Statement(delete(artifacts).where(artifacts.c.domain_session_id == _SESSION)),
+    *_ERASE_WORKSPACES,
 )
 _MARK = Statement(
     update(sessions)

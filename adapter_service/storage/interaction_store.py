@@ -24,6 +24,7 @@ INTERACTION_COLUMNS = (
     interactions.c.closed,
     interactions.c.decision_number,
     interactions.c.plan_version,
+    interactions.c.workspace_sha256,
 )
 _BY_ID = Statement(select(*INTERACTION_COLUMNS).where(interactions.c.interaction_id == bindparam("wanted")))
 _NEWEST = Statement(
@@ -43,6 +44,11 @@ _ADVANCE = Statement(
     update(interactions)
     .where(interactions.c.interaction_id == bindparam("wanted"))
     .values(decision_number=bindparam("number"), plan_version=bindparam("version"), plan=bindparam("body"))
+)
+_SEE_WORKSPACE = Statement(
+    update(interactions)
+    .where(interactions.c.interaction_id == bindparam("wanted"))
+    .values(workspace_sha256=bindparam("sha256"))
 )
 _PLAN = Statement(
     select(interactions.c.plan).where(
@@ -72,6 +78,7 @@ def read_interaction(row: Row) -> Interaction:
         bool(row["closed"]),
         row["decision_number"],
         row["plan_version"],
+        row["workspace_sha256"],
     )
 
 
@@ -130,6 +137,10 @@ class SqlInteractions:
             self._connection,
             {"wanted": interaction_id, "number": decision_number, "version": plan.version, "body": encode_plan(plan)},
         )
+
+    def see_workspace(self, interaction_id: str, sha256: str) -> None:
+        """Keep the hash of the workspace that the interaction goes on from."""
+        _SEE_WORKSPACE.execute(self._connection, {"wanted": interaction_id, "sha256": sha256})
 
     def plan(self, interaction_id: str, version: int) -> Plan:
         """The plan at the interaction's version; version 0 is the empty plan."""

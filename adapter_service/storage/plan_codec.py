@@ -43,7 +43,7 @@ def encode_plan(plan: Plan) -> str:
         }
     if plan.reply is not None:
         body["reply"] = _text(plan.reply)
-    for name in ("approval_digest", "approval_task", "calls", "ended", "revisions", "principal", "awaited"):
+    for name in ("approval_digest", "approval_task", "calls", "ended", "revisions", "principal", "awaited", "told"):
         value = getattr(plan, name)
         if value:
             body[name] = value
@@ -67,6 +67,7 @@ def decode_plan(text: str, version: int) -> Plan:
         revisions=body.get("revisions", 0),
         principal=body.get("principal", ""),
         awaited=body.get("awaited", ""),
+        told=tuple(body.get("told", ())),
     )
 
 
@@ -117,7 +118,7 @@ def _slot(slot: TaskSlot) -> dict[str, Any]:
         body["fill"] = _fill(slot.fill)
     if slot.state is SlotState.RESOLVED:
         body["value"] = slot.value
-    for name in ("display", "source", "ask", "attempts"):
+    for name in ("display", "source", "ask", "attempts", "vanished"):
         value = getattr(slot, name)
         if value:
             body[name] = value
@@ -138,6 +139,7 @@ def _read_slot(body: dict[str, Any]) -> TaskSlot:
         ask=body.get("ask", False),
         attempts=body.get("attempts", 0),
         note=Text(**note) if note else None,
+        vanished=body.get("vanished", False),
     )
 
 

@@ -65,6 +65,8 @@ interactions = Table(
     Column("create_time", Integer, nullable=False),
     # The plan at plan_version (storage.plan_codec); earlier ones are not kept, the decisions tell what happened.
     Column("plan", Text, nullable=False, default="", server_default=""),
+    # The hash of the workspace that the newest decision was made in; empty where the domain uses none.
+    Column("workspace_sha256", String, nullable=False, default="", server_default=""),
 )
 Index("interactions_by_session", interactions.c.domain_session_id, interactions.c.create_time)
 
@@ -158,6 +160,8 @@ executions = Table(
     Column("settled_by", String, nullable=False, default="", server_default=""),
     Column("settle_time", Integer),
     Column("settle_comment", Text, nullable=False, default="", server_default=""),
+    # The hash of the workspace that a successful call saw; empty where it saw none.
+    Column("workspace_sha256", String, nullable=False, default="", server_default=""),
 )
 # A key executes at most once (E4); a blocked call may name a key that another call has used.
 Index(
@@ -206,10 +210,24 @@ artifact_versions = Table(
     Column("sources", Text, nullable=False),
     Column("settled_by", String, nullable=False),
     Column("create_time", Integer, nullable=False),
+    # Where it comes from, besides the call and its sources.
+    Column("data_scope", Text, nullable=False, default="", server_default=""),
+    Column("input_artifacts", Text, nullable=False, default="[]", server_default="[]"),  # JSON of [id, version, sha256]
+    Column("workspace_sha256", String, nullable=False, default="", server_default=""),
 )
 
 Index("artifact_versions_by_call", artifact_versions.c.tool_call_id)
 Index("artifact_versions_by_content", artifact_versions.c.sha256)
+Index("artifact_versions_by_time", artifact_versions.c.create_time)
+
+# Versions that retention removed: a reader is told so.
+removed_versions = Table(
+    "removed_versions",
+    METADATA,
+    Column("artifact_id", String, ForeignKey("artifacts.artifact_id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("remove_time", Integer, nullable=False),
+)
 
 validations = Table(
     "validations",
@@ -225,3 +243,76 @@ validations = Table(
     Column("reads", Text, nullable=False, default="[]", server_default="[]"),  # JSON of domain.artifact.Read
 )
 Index("validations_by_version", validations.c.artifact_id, validations.c.version, validations.c.validation_id)
+
+# What the workspace of a session is at, as its newest decision or upload has it.
+session_workspaces = Table(
+    "session_workspaces",
+    METADATA,
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), primary_key=True),
+    Column("generation", Integer, nullable=False),
+    Column("sha256", String, nullable=False),
+    Column("source", String, nullable=False),
+    Column("snapshot_id", String, nullable=False),
+    Column("documentation_version", Text, nullable=False),
+    Column("file_count", Integer, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("create_time", Integer, nullable=False),
+)
+
+workspace_snapshots = Table(
+    "workspace_snapshots",
+    METADATA,
+    Column("snapshot_id", String, primary_key=True),
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("sha256", String, nullable=False),
+    Column("file_count", Integer, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("create_time", Integer, nullable=False),
+    # JSON of [path, sha256, size] in the order of paths, compressed; only the newest one's is kept.
+    Column("files", LargeBinary),
+)
+Index(
+    "workspace_snapshots_by_session",
+    workspace_snapshots.c.domain_session_id,
+    workspace_snapshots.c.number,
+    unique=True,
+)
+
+# Bytes that a conversation uploaded or published, by their hash. A conversation's own, so that naming a hash never
+# gives what only another one has.
+workspace_contents = Table(
+    "workspace_contents",
+    METADATA,
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), primary_key=True),
+    Column("sha256", String, primary_key=True),
+    Column("size_bytes", Integer, nullable=False),
+    # When it is dropped; null while the newest snapshot has it.
+    Column("expire_time", Integer),
+    Column("data", LargeBinary, nullable=False),
+)
+# Answers without the rows, whose bytes are long, what a conversation has and how much that is.
+Index(
+    "workspace_contents_by_session",
+    workspace_contents.c.domain_session_id,
+    workspace_contents.c.size_bytes,
+    workspace_contents.c.expire_time,
+    workspace_contents.c.sha256,
+)
+Index(
+    "workspace_contents_expiring",
+    workspace_contents.c.expire_time,
+    sqlite_where=workspace_contents.c.expire_time.is_not(None),
+)
+
+# Steps of uploads that were answered: a repetition gets the same answer.
+workspace_requests = Table(
+    "workspace_requests",
+    METADATA,
+    Column("domain_session_id", String, ForeignKey("sessions.domain_session_id"), primary_key=True),
+    Column("request_id", String, primary_key=True),
+    Column("body_sha256", String, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("expire_time", Integer, nullable=False),
+)
+Index("workspace_requests_expiring", workspace_requests.c.expire_time)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -13,8 +14,10 @@ from adapter_service.storage.artifact_store import SqlArtifacts
 from adapter_service.storage.call_store import SqlCalls
 from adapter_service.storage.erasure_store import SqlErasure
 from adapter_service.storage.interaction_store import INTERACTION_COLUMNS, SqlInteractions
+from adapter_service.storage.retention_store import SqlRetention
 from adapter_service.storage.session_store import SqlSessions
 from adapter_service.storage.tables import history, interactions, sessions
+from adapter_service.storage.workspace_store import SqlWorkspaces
 from handrail_storage import Database, Statement
 
 T = TypeVar("T")
@@ -37,7 +40,9 @@ class SqlTransaction:
         self.interactions = SqlInteractions(connection)
         self.calls = SqlCalls(connection)
         self.artifacts = SqlArtifacts(connection)
+        self.retention = SqlRetention(connection)
         self.erasure = SqlErasure(connection)
+        self.workspaces = SqlWorkspaces(connection)
 
     def access(self, domain_session_id: str, interaction_id: str) -> tuple[str, Session | None, Interaction | None]:
         """The history id, the session and the interaction, in one read."""
@@ -50,7 +55,9 @@ class SqlUnitOfWork:
     """Runs functions of a Transaction on the database: all or nothing, durable when it returns."""
 
     def __init__(self, database: Database) -> None:
+        """Make it within the running event loop."""
         self._database = database
+        self._loop = asyncio.get_running_loop()
 
     async def write(self, unit: Callable[[Transaction], T], *, name: str = "") -> T:
         """One writing transaction (BEGIN IMMEDIATE)."""
@@ -68,3 +75,11 @@ class SqlUnitOfWork:
     def read_now(self, query: Callable[[Transaction], T]) -> T:
         """One consistent snapshot, read in the calling thread."""
         return self._database.read_now(lambda connection: query(SqlTransaction(connection)))
+
+    def write_now(self, unit: Callable[[Transaction], T], *, name: str) -> T:
+        """`write`, waited for in the calling thread. Raises RuntimeError in the event loop's, which must not wait."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run_coroutine_threadsafe(self.write(unit, name=name), self._loop).result()
+        raise RuntimeError("write_now blocks: call it in a thread, for example in a tool that is a plain function")

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich.console import Console
 from rich.text import Text
 
+from gateway.cli import workspace
 from gateway.cli.client import ENDINGS, HandrailClient, connect
 from gateway.cli.conversing import Turn, digest_is_of_what_is_shown, position_fact, show
 from gateway.cli.events import approval_lines, one_line, prompt_lines, state_word
@@ -44,7 +46,10 @@ _NO = frozenset({"n", "no", "н", "нет"})
 
 
 class Chat:
-    """One person in one conversation. `read_line(prompt)` raises EOFError when the input is over."""
+    """One person in one conversation. `read_line(prompt)` raises EOFError when the input is over.
+
+    `folder` is uploaded as the conversation's workspace before the first line.
+    """
 
     def __init__(
         self,
@@ -52,9 +57,11 @@ class Chat:
         read_line: Callable[[str], str],
         *,
         position: tuple[float, float] | None = None,
+        folder: Path | None = None,
         verbose: bool = False,
     ) -> None:
         self._console = console
+        self._folder = folder
         self._read_line = read_line
         self._verbose = verbose
         self._facts: list[Fact] = []
@@ -130,6 +137,8 @@ class Chat:
         self._console.print(
             f"conversation {conversation.conversation_id} in {conversation.domain}. {HELP}", style="dim"
         )
+        if self._folder is not None:
+            await workspace.upload(self._console, client, self._conversation_id, self._folder)
         if conversation.active_interaction_id:
             # The cursor is older than the state: an ending that falls in between is still to come after it.
             interaction = await client.interaction(conversation.active_interaction_id)

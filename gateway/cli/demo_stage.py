@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from handrail_rpc.context import Caller
 from handrail_rpc.errors import Unavailable
 
 READY_SECONDS = 20.0
+DOMAINS = ("aviation", "workbench")
 
 Found = TypeVar("Found")
 
@@ -47,10 +48,24 @@ class Stage:
     # Told with a failed expectation, so that the reader sees what really came.
     last_turn: Turn = field(default_factory=lambda: Turn(()))
 
-    async def open(self, title: str) -> Dialogue:
-        """A new conversation in the aviation domain."""
-        conversation = await self.client.create_conversation("aviation", title)
-        return Dialogue(self, conversation.conversation_id)
+    @property
+    def data_dir(self) -> Path:
+        """The demo's own folder, which it removes at its end."""
+        return Path(self.stack.environment["HANDRAIL_DATA_DIR"])
+
+    def connected(self, caller: Caller) -> AbstractAsyncContextManager[HandrailClient]:
+        """A client of the same gateway for somebody else."""
+        return connect(self.stack.gateway.target, caller)
+
+    async def open(self, title: str, domain: str = "aviation", client: HandrailClient | None = None) -> Dialogue:
+        """A new conversation, of the stage's own caller unless `client` is another's."""
+        client = client or self.client
+        conversation = await client.create_conversation(domain, title)
+        return Dialogue(self, client, conversation.conversation_id)
+
+    def say(self, text: str) -> None:
+        """Tell what happens beside the conversation."""
+        self.console.print(Text(f"  {text}", "bold"))
 
     def expect(self, met: object, expectation: str, instead: object = "") -> None:
         """Note a met expectation; raises ExpectationFailed for one that was not."""
@@ -75,7 +90,7 @@ class Stage:
         return sorted(files, key=lambda path: path.stat().st_mtime_ns)
 
     async def wait_ready(self) -> None:
-        """Wait until all processes serve and the gateway reaches the aviation domain through the Loop.
+        """Wait until all processes serve and the gateway reaches the domains of the scenes through the Loop.
 
         Raises ProcessFailed or ExpectationFailed after READY_SECONDS.
         """
@@ -89,11 +104,13 @@ class Stage:
             except Unavailable as error:
                 seen = str(error)
             else:
-                if domains.get("aviation"):
+                if all(domains.get(each) for each in DOMAINS):
                     return
                 seen = f"domains {domains}"
             await asyncio.sleep(0.05)
-        raise ExpectationFailed(f"expected the aviation domain within {READY_SECONDS:g} s; instead: {seen}")
+        raise ExpectationFailed(
+            f"expected the domains {' and '.join(DOMAINS)} within {READY_SECONDS:g} s; instead: {seen}"
+        )
 
 
 @dataclass(slots=True)
@@ -101,6 +118,7 @@ class Dialogue:
     """One conversation of the demo; each turn is printed as it happens."""
 
     stage: Stage
+    client: HandrailClient
     conversation_id: str
 
     async def say(self, text: str, expected_ending: str = "", *, brief: bool = False) -> Turn:
@@ -108,7 +126,7 @@ class Dialogue:
 
         `brief` prints the text and how the run ended, on one line.
         """
-        events = self.stage.client.send_message(self.conversation_id, text)
+        events = self.client.send_message(self.conversation_id, text)
         if not brief:
             self.stage.console.print(Text.assemble(("» ", "bold"), (text, "bold")))
             return await self._play(events, expected_ending)
@@ -116,15 +134,17 @@ class Dialogue:
         self.stage.console.print(Text.assemble((f"» {text}", "bold"), f" → {_gist(turn)}"))
         return turn
 
-    async def approve(self, approval_id: str, digest: str, expected_ending: str = "") -> Turn:
-        """Approve by a digest and return the run."""
+    async def approve(
+        self, approval_id: str, digest: str, expected_ending: str = "", *, by: HandrailClient | None = None
+    ) -> Turn:
+        """Approve by a digest, as the conversation's owner or as somebody else, and return the run."""
         self.stage.console.print(Text.assemble(("» approve ", "bold"), (f"{approval_id} {digest[:16]}…", "bold")))
-        events = self.stage.client.resolve_approval(approval_id, Verdict.VERDICT_APPROVE, digest)
+        events = (by or self.client).resolve_approval(approval_id, Verdict.VERDICT_APPROVE, digest)
         return await self._play(events, expected_ending)
 
     async def context_size_bytes(self, turn: Turn) -> int:
         """How large the context of the turn's interaction was when it was planned."""
-        interaction = await self.stage.client.interaction(turn.last.interaction_id)
+        interaction = await self.client.interaction(turn.last.interaction_id)
         return interaction.context.context_size_bytes
 
     async def _play(

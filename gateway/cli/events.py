@@ -179,7 +179,8 @@ def _decision_made(event: events.DecisionMade) -> list[Text]:
     chosen = ""
     if event.action_id:
         by = enum_word(events.ChosenBy.Name(event.chosen_by), "CHOSEN_BY_")
-        chosen = f" [{one_line(event.action_id)}, chosen by {by}]"
+        why = f": {one_line(event.model_code)}" if event.model_code else ""
+        chosen = f" [{one_line(event.action_id)}, chosen by {by}{why}]"
     # The summary of an ask is its question, which follows.
     told = event.summary and event.kind != events.DecisionKind.DECISION_KIND_ASK
     summary = f": {one_line(event.summary)}" if told else ""

@@ -12,8 +12,11 @@ from typing import Annotated, NoReturn
 import typer
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from gateway.cli import approvals, audit, deletion, diverged, serve, settlements
+from gateway.cli import approvals, artifact_commands, audit, deletion, diverged, serve, settlements, workspace_commands
 from gateway.cli.chat import Chat
+from gateway.cli.conformance.probes import DOMAIN
+from gateway.cli.conformance.report import check_adapter, list_rules
+from gateway.cli.conformance.rule import RULES
 from gateway.cli.conversing import parse_position
 from gateway.cli.demo import play_demo
 from gateway.cli.refusals import EXIT_CODES_HELP
@@ -36,6 +39,7 @@ from gateway.cli.terminal import (
 from handrail.common.v1.approval_pb2 import Verdict
 from handrail.loop.v1 import workflow_loop_service_pb2 as loop
 from handrail_rpc.context import Caller
+from handrail_rpc.settings import parse_target
 
 app = typer.Typer(
     name="handrail",
@@ -76,7 +80,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary data directory.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play eight scenes against real processes on a fresh data directory; 0 only if every expectation was met."""
+    """Play scenes of both domains against real processes on a fresh data directory; 0 only if all went as it must."""
     raise typer.Exit(uninterrupted(lambda: play_demo(open_console(), keep=keep, verbose=verbose)))
 
 
@@ -85,6 +89,7 @@ def chat(
     domain: Annotated[str, typer.Option("--domain", help="Domain of a new conversation.")] = "aviation",
     conversation: Annotated[str, typer.Option("--conversation", help="Go on with this conversation.")] = "",
     position: Annotated[str, typer.Option("--position", help="Where you are: lat,lon in degrees.")] = "",
+    folder: workspace_commands.UploadFirst = None,
     address: Address = DEFAULT_ADDRESS,
     principal: Principal = "local",
     tenant: Tenant = "local",
@@ -100,7 +105,7 @@ def chat(
             where = parse_position(position)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--position") from None
-    held = Chat(open_console(), read_line, position=where, verbose=verbose)
+    held = Chat(open_console(), read_line, position=where, folder=folder, verbose=verbose)
     raise typer.Exit(uninterrupted(lambda: held.hold(address, caller, domain, conversation)))
 
 
@@ -308,6 +313,36 @@ def delete(
     caller = caller_of(principal, tenant, roles, locale)
     with_client(address, caller, lambda client: deletion.delete(console, client, conversation, ask))
 
+
+@app.command()
+def conformance(
+    target: Annotated[str, typer.Argument(metavar="HOST:PORT", help="Where the adapter listens.")] = "",
+    domain: Annotated[str, typer.Option("--domain", help="The domain that serves the probe tools.")] = DOMAIN,
+    rules: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
+    file: Annotated[Path | None, typer.Option("--json", help="Write the results here, too.")] = None,
+    list_only: Annotated[bool, typer.Option("--list", help="List the rules and the probe tools, and end.")] = False,
+) -> None:
+    """Drive a DomainAdapterService, in whatever language, through the decision protocol, rule by rule.
+
+    It has to serve the probe tools that --list names. Exit codes: 0 every rule that applies is kept, 1 one is broken,
+    2 the adapter cannot be reached or serves no such domain.
+    """
+    if list_only:
+        list_rules(open_console())
+        raise typer.Exit
+    unknown = [name for name in rules or [] if name not in RULES]
+    if unknown:
+        raise typer.BadParameter(f"{', '.join(unknown)}: no such rule; --list names them", param_hint="--rule")
+    try:
+        address = parse_target(target)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="HOST:PORT") from None
+    chosen = tuple(dict.fromkeys(rules or []))
+    raise typer.Exit(uninterrupted(lambda: check_adapter(open_console(), address, domain, chosen, file)))
+
+
+app.add_typer(workspace_commands.app, name="workspace")
+app.add_typer(artifact_commands.app, name="artifact")
 
 audit_app = typer.Typer(help="The audit trail: verify its hash chain, or export it.", no_args_is_help=True)
 app.add_typer(audit_app, name="audit")

@@ -126,7 +126,7 @@ def isolated_environment(data_dir: Path, overrides: Mapping[str, str] | None = N
         GATEWAY.listen_setting: gateway,
         "HANDRAIL_GATEWAY_HTTP_LISTEN": http,
         "HANDRAIL_GATEWAY_LOOP": loop,
-        "HANDRAIL_ADAPTERS": f"aviation={adapter}",
+        "HANDRAIL_ADAPTERS": f"aviation={adapter},workbench={adapter}",
         "HANDRAIL_AVIATION_OUTBOX": str(data_dir / "outbox"),
     }
     return environment | dict(overrides or {})

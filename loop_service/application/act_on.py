@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from handrail_rpc.digest import sha256_hex
-from loop_service.application.choose_action import choose_action
+from loop_service.application.choose_action import Chosen, choose_action
 from loop_service.application.lifecycle import (
     close_approval,
     end_run,
@@ -67,25 +67,36 @@ DELTA_CHARACTERS = 400
 MOST_WAIT = timedelta(days=366)
 
 
-def announce(work: Work, decision: Decision) -> None:
-    """The decision_made event; a choice is made here, by rule or default."""
-    action_id, chosen_by = "", ""
-    if isinstance(decision.outcome, Choose):
+def announce(work: Work, decision: Decision, chosen: Chosen | None = None) -> None:
+    """The decision_made event and those of its blocks; a choice is `chosen`, or made here, by rule or default."""
+    if chosen is None and isinstance(decision.outcome, Choose):
         chosen = choose_action(decision.outcome)
-        if chosen is not None:
-            action_id, chosen_by = chosen.action_id, chosen.chosen_by
+    chosen = chosen or Chosen("", "")
     work.emit(
-        DecisionMade(decision.number, decision.decision_id, decision.kind, action_id, chosen_by, decision.summary)
+        DecisionMade(
+            decision.number,
+            decision.decision_id,
+            decision.kind,
+            chosen.action_id,
+            chosen.chosen_by,
+            decision.summary,
+            chosen.model_code,
+        )
     )
+    for block in decision.blocks:
+        work.block(block)
 
 
-def act_on(work: Work, decision: Decision) -> None:
-    """Carry out the outcome of an announced decision. A decision that cannot be carried out fails as plan_invalid."""
+def act_on(work: Work, decision: Decision, chosen: Chosen | None = None, *, model_code: str = "") -> None:
+    """Carry out the outcome of an announced decision. A decision that cannot be carried out fails as plan_invalid.
+
+    `chosen` is what the model picked; `model_code` says why nothing could be taken of what it said.
+    """
     outcome = decision.outcome
     work.interaction.standing_decision = 0
     match outcome:
         case Choose():
-            _choose(work, outcome)
+            _choose(work, outcome, chosen, model_code)
         case CallTool():
             _call_tools(work, decision, outcome)
         case Ask():
@@ -123,12 +134,15 @@ def stop_at_limit(work: Work, limit: LimitReached) -> None:
     work.interaction.stop = Stop(StopKind.LIMIT, limit.code, limit.limit, SYSTEM)
 
 
-def _choose(work: Work, outcome: Choose) -> None:
-    chosen = choose_action(outcome)
-    if chosen is None:
+def _choose(work: Work, outcome: Choose, chosen: Chosen | None, model_code: str) -> None:
+    chosen = chosen or choose_action(outcome)
+    if chosen is not None:
+        work.observe(ActionChoice(chosen.action_id, chosen.intent), kind="action_choice")
+    elif model_code:
+        # Without a default the model's own fault is what stops the cycle.
+        fail(work, model_code, part="choose.actions", limit=str(work.env.budget.generations))
+    else:
         fail(work, "plan_invalid")
-        return
-    work.observe(ActionChoice(chosen.action_id), kind="action_choice")
 
 
 def _call_tools(work: Work, decision: Decision, outcome: CallTool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from loop_service.application.adapter_calls import AdapterCalls, AdapterFailed, Diverged, TimeIsUp
+from loop_service.application.ask_model import AskModel
 from loop_service.application.endings import (
     continue_with,
     end_diverged,
@@ -19,13 +20,15 @@ from loop_service.application.environment import Environment
 from loop_service.application.execute_calls import ExecuteCalls
 from loop_service.application.judge_reply import JudgeAReply
 from loop_service.application.lost_histories import check_session
-from loop_service.application.ports import Adapter, ReplyModel
+from loop_service.application.pick_action import PickAnAction
+from loop_service.application.ports import ActionModel, Adapter, ReplyModel
 from loop_service.application.steps import (
     Decide,
     Diverge,
     Execute,
     JudgeReply,
     OpenSession,
+    PickAction,
     Step,
     StopInteraction,
 )
@@ -36,7 +39,12 @@ from loop_service.application.take_decision import TakeDecision
 
 class Advance:
     def __init__(
-        self, storage: UnitOfWork, adapter: Adapter, env: Environment, reply_model: ReplyModel | None = None
+        self,
+        storage: UnitOfWork,
+        adapter: Adapter,
+        env: Environment,
+        reply_model: ReplyModel | None = None,
+        action_model: ActionModel | None = None,
     ) -> None:
         self._storage = storage
         self._adapter = adapter
@@ -45,7 +53,9 @@ class Advance:
         self._decide = TakeDecision(storage, adapter, self._calls, env)
         self._execute = ExecuteCalls(storage, adapter, self._calls, env)
         self._stop = StopAnInteraction(storage, adapter, self._calls, self._execute, env)
-        self._judge = JudgeAReply(storage, reply_model, env)
+        asking = AskModel(storage, env)
+        self._judge = JudgeAReply(asking, reply_model)
+        self._pick = PickAnAction(asking, action_model)
 
     async def advance(self, step: Step) -> Step | None:
         """Take one step; returns the next one, None where the run ended or waits.
@@ -90,6 +100,8 @@ class Advance:
                 return await self._stop.run(step)
             case JudgeReply():
                 return await self._judge.run(step)
+            case PickAction():
+                return await self._pick.run(step)
             case Diverge():
                 raise Diverged(step.source_code)
 

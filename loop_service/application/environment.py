@@ -18,7 +18,7 @@ class Timings:
     most_backoff_seconds: float = 2.0
     stop_patience_seconds: float = 10.0
     read_patience_seconds: float = 1.0
-    judge_seconds: float = 10.0
+    model_seconds: float = 10.0
     settle_first_seconds: float = 2.0
     settle_most_seconds: float = 300.0
     expiry_recheck: timedelta = timedelta(seconds=5)
@@ -37,6 +37,8 @@ class Environment:
     timings: Timings = field(default_factory=Timings)
     judges_replies: bool = False
     """A workflow model is there to judge replies that no rule could classify (C7)."""
+    picks_actions: bool = False
+    """A workflow model is there to pick among several offered actions (A4)."""
     queued_runs: int = 1000
     """Runs that may stand in the queue of this process before new ones are refused."""
     history_id: str = ""

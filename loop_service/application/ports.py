@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from loop_service.domain.conversation import Message
-from loop_service.domain.decision import CallRecord, Decision, ReplyVerdict, ToolOutcome
+from loop_service.domain.decision import Action, CallRecord, Decision, ReplyVerdict, ToolOutcome
 from loop_service.domain.events import StoredEvent
 from loop_service.domain.failures import Failure
 from loop_service.domain.interaction import Requester
@@ -195,19 +195,56 @@ class UnclearReply:
 
 @dataclass(frozen=True, slots=True)
 class JudgedReply:
-    """A model's verdict, and what it cost."""
+    """A model's verdict, and how many tokens it read and wrote."""
 
     verdict: ReplyVerdict
-    generations: int = 0
     prompt_tokens: int = 0
     output_tokens: int = 0
+
+
+class ModelFailed(Exception):
+    """A model gave no answer that can be taken; `code` is one of the failure catalogue."""
+
+    def __init__(self, code: str, prompt_tokens: int = 0, output_tokens: int = 0) -> None:
+        super().__init__(code)
+        self.code = code
+        self.prompt_tokens = prompt_tokens
+        self.output_tokens = output_tokens
 
 
 class ReplyModel(Protocol):
     """The workflow model as far as replies go (C7, A4): it reads one text and picks one of five words."""
 
-    async def judge(self, reply: UnclearReply) -> JudgedReply:
-        """What the text is. Whatever it raises counts as unclear."""
+    async def judge(self, reply: UnclearReply, seconds: float) -> JudgedReply:
+        """What the text is, within `seconds`. Raises ModelFailed; whatever else it raises counts as unclear too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionOffer:
+    """What the workflow model sees of a choice (A4): the offered actions and what the user wrote, oldest first.
+
+    No tool input, no artifact and no answer of the assistant, which may quote one.
+    """
+
+    actions: tuple[Action, ...]
+    user_texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The action that a model named, which need not be an offered one, and a short intent in its words."""
+
+    action_id: str
+    intent: str = ""
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+
+
+class ActionModel(Protocol):
+    """The workflow model as far as actions go (A4): it picks one of those that policy returned."""
+
+    async def choose(self, offer: ActionOffer, seconds: float) -> ModelChoice:
+        """One action, within `seconds`. Raises ModelFailed; whatever else it raises counts as no answer too."""
 
 
 class Subscription(Protocol):

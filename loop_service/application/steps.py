@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from loop_service.application.ports import DecideInput, RunContext, UnclearReply
+from loop_service.application.ports import ActionOffer, DecideInput, RunContext, UnclearReply
 from loop_service.application.store_ports import Transaction
 from loop_service.application.work import Work
-from loop_service.domain.conversation import Divergence, Message
-from loop_service.domain.decision import Ask, CallRecord
+from loop_service.domain.conversation import Divergence, Message, Role
+from loop_service.domain.decision import Ask, CallRecord, Choose, Decision
 from loop_service.domain.interaction import Interaction, InteractionState, Stop
 from loop_service.domain.observation import StoredObservation
 from loop_service.domain.run import RunState
@@ -59,11 +59,22 @@ class JudgeReply:
     reply: UnclearReply
     message_id: str
     judged_state: JudgedState
+    asks_model: bool
 
     @staticmethod
     def state_of(interaction: Interaction) -> JudgedState:
         """What a verdict is compared by: state, the decision that found the reply unclear, number, open approval."""
         return interaction.state, interaction.unclear_number, interaction.decision_number, interaction.approval_id
+
+
+@dataclass(frozen=True, slots=True)
+class PickAction:
+    """A stored decision that offers several actions, of which none is chosen yet."""
+
+    context: RunContext
+    offer: ActionOffer
+    decision_number: int
+    asks_model: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Diverge:
     source_code: str = "NOTHING_TO_DO"
 
 
-Step: TypeAlias = OpenSession | Decide | Execute | StopInteraction | JudgeReply | Diverge
+Step: TypeAlias = OpenSession | Decide | Execute | StopInteraction | JudgeReply | PickAction | Diverge
 
 
 def claim(work: Work, owner: str, until: datetime) -> Step:
@@ -89,7 +100,8 @@ def claim(work: Work, owner: str, until: datetime) -> Step:
 
 
 def next_step(work: Work) -> Step:
-    """The next step of the work's run. Dispatch numbers of calls to send are raised here, before the commit."""
+    """The next step of the work's run. Dispatch numbers of calls to send and generations are counted here, before the
+    commit: what is sent and then lost in a crash is counted too."""
     tx, interaction = work.tx, work.interaction
     context = context_of(work)
     if interaction.stop is not None:
@@ -107,7 +119,7 @@ def next_step(work: Work) -> Step:
         return Diverge(context) if observation is None else Decide(context, _decide_input(tx, interaction, observation))
     waiting = [c for c in tx.steps.calls_of(interaction.interaction_id) if c.outcome is None]
     if not waiting:
-        return Diverge(context)
+        return _pick_action(work, context)
     for call in waiting:
         call.dispatch_number += 1
         tx.steps.put_call(call)
@@ -126,7 +138,41 @@ def _judge_reply(work: Work, context: RunContext) -> Step:
     asked, options = (outcome.question, outcome.options) if isinstance(outcome, Ask) else ("", ())
     names = tuple(option.display_name for option in options)
     reply = UnclearReply(message.text, asked, names, message.locale)
-    return JudgeReply(context, reply, message.message_id, JudgeReply.state_of(interaction))
+    asks_model = _count_generation(work, context, work.env.judges_replies)
+    return JudgeReply(context, reply, message.message_id, JudgeReply.state_of(interaction), asks_model)
+
+
+def _pick_action(work: Work, context: RunContext) -> Step:
+    """The choice that the newest decision left open; its offer is built from that decision and the user's own words."""
+    found = offered_choice(work)
+    if found is None:
+        return Diverge(context)
+    decision, choose = found
+    recent = _window(work.tx.messages.recent(context.conversation_id, RECENT_MESSAGES))
+    texts = tuple(message.text for message in recent if message.role is Role.USER)
+    asks_model = _count_generation(work, context, work.env.picks_actions)
+    return PickAction(context, ActionOffer(choose.actions, texts), decision.number, asks_model)
+
+
+def offered_choice(work: Work) -> tuple[Decision, Choose] | None:
+    """The newest decision with its choice, where that is what the interaction stands at."""
+    interaction = work.interaction
+    if interaction.observation_number != interaction.decision_number:
+        return None
+    data = work.tx.steps.find_decision(interaction.interaction_id, interaction.decision_number)
+    decision = work.env.codec.decode_decision(data) if data is not None else None
+    if decision is None or not isinstance(decision.outcome, Choose):
+        return None
+    return decision, decision.outcome
+
+
+def _count_generation(work: Work, context: RunContext, configured: bool) -> bool:
+    """Whether the model is to be asked: one is there, and the budget has a generation left, which is taken now."""
+    if not configured or context.generations_left <= 0:
+        return False
+    work.interaction.generations += 1
+    work.run.usage.generations += 1
+    return True
 
 
 def context_of(work: Work) -> RunContext:

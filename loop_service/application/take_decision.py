@@ -17,6 +17,7 @@ from loop_service.application.act_on import (
     fail,
 )
 from loop_service.application.adapter_calls import AdapterCalls, AdapterFailed, Diverged, TimeIsUp
+from loop_service.application.choose_action import choose_by_rule
 from loop_service.application.endings import continue_with, load, spend
 from loop_service.application.environment import Environment
 from loop_service.application.ports import Adapter, Decided
@@ -24,7 +25,7 @@ from loop_service.application.reply_verdicts import apply_verdict
 from loop_service.application.steps import Decide, Step
 from loop_service.application.store_ports import Transaction, UnitOfWork
 from loop_service.domain.approval import ApprovalStatus
-from loop_service.domain.decision import Decision, ReplyVerdict
+from loop_service.domain.decision import Choose, Decision, ReplyVerdict
 from loop_service.domain.failures import Stage
 
 
@@ -90,21 +91,34 @@ class TakeDecision:
         interaction.context = decision.context or interaction.context
         work.decision_number, work.decision_id = decision.number, decision.decision_id
         tx.steps.put_decision(interaction.interaction_id, decision, run.run_id, work.now)
-        announce(work, decision)
-        for block in decision.blocks:
-            work.block(block)
-        if decision.reply_verdict in (
+        classifies = decision.reply_verdict in (
             ReplyVerdict.NEW_REQUEST,
             ReplyVerdict.CANCEL,
             ReplyVerdict.UNCLEAR,
-        ):
+        )
+        # The next step asks the model, and announces the decision together with its choice.
+        waits_for_model = not classifies and self._is_for_the_model(decision)
+        if not waits_for_model:
+            announce(work, decision)
+        if classifies:
             apply_verdict(work, step.asked.observation, decision)
         else:
             expired = step.asked.observation.kind == "approval_expired"
             close_stale_approval(work, decision, ApprovalStatus.EXPIRED if expired else ApprovalStatus.STALE)
             clear_wait(work)
-            act_on(work, decision)
+            if not waits_for_model:
+                act_on(work, decision)
         return continue_with(work, step.context.owner)
+
+    def _is_for_the_model(self, decision: Decision) -> bool:
+        """Several actions remain, and a model is there to pick one (A5: never asked where a rule settles it)."""
+        outcome = decision.outcome
+        return (
+            self._env.picks_actions
+            and isinstance(outcome, Choose)
+            and bool(outcome.actions)
+            and choose_by_rule(outcome) is None
+        )
 
     def _put_off(self, tx: Transaction, step: Decide, seconds: float, source_code: str) -> Step | None:
         """Nobody can say whether the approval has expired: it stays, and a timer asks again, later each time.

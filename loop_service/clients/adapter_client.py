@@ -249,10 +249,51 @@ class AdapterClient:
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from error
 
+    async def diff_artifact(
+        self, domain: str, request: artifact_service_pb2.DiffArtifactRequest
+    ) -> artifact_service_pb2.DiffArtifactResponse:
+        try:
+            return await self._artifact_stub(domain).DiffArtifact(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+
     async def read_artifact(
         self, domain: str, request: artifact_service_pb2.ReadArtifactRequest
     ) -> AsyncGenerator[artifact_service_pb2.ReadArtifactResponse, None]:
         stream = self._artifact_stub(domain).ReadArtifact(request)
+        try:
+            async for chunk in stream:
+                yield chunk
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        finally:
+            stream.cancel()
+
+    async def open_workspace(self, domain: str, conversation_id: str) -> None:
+        """Make sure that the conversation has a session. The run of its first message opens, and stores, the same."""
+        self._artifact_stub(domain)
+        await self.open_session(domain, conversation_id, f"session-{conversation_id}")
+
+    async def upload_workspace(
+        self, domain: str, request: artifact_service_pb2.UploadWorkspaceRequest
+    ) -> artifact_service_pb2.UploadWorkspaceResponse:
+        try:
+            return await self._artifact_stub(domain).UploadWorkspace(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+
+    async def get_workspace(
+        self, domain: str, request: artifact_service_pb2.GetWorkspaceRequest
+    ) -> artifact_service_pb2.GetWorkspaceResponse:
+        try:
+            return await self._artifact_stub(domain).GetWorkspace(request)
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+
+    async def read_workspace_file(
+        self, domain: str, request: artifact_service_pb2.ReadWorkspaceFileRequest
+    ) -> AsyncGenerator[artifact_service_pb2.ReadWorkspaceFileResponse, None]:
+        stream = self._artifact_stub(domain).ReadWorkspaceFile(request)
         try:
             async for chunk in stream:
                 yield chunk

@@ -44,7 +44,9 @@ def policy_block(block: failure_pb2.PolicyBlock) -> d.PolicyBlock:
 def _outcome(message: decision_pb2.Decision) -> d.DecisionOutcome | None:
     match message.WhichOneof("outcome"):
         case "choose":
-            actions = tuple(d.Action(a.action_id, a.title, EFFECT.name(a.effect)) for a in message.choose.actions)
+            actions = tuple(
+                d.Action(a.action_id, a.title, EFFECT.name(a.effect), a.description) for a in message.choose.actions
+            )
             return d.Choose(actions, message.choose.default_action_id)
         case "call_tool":
             return _call_tool(message.call_tool)

@@ -115,6 +115,7 @@ def payload_message(payload: e.Payload) -> Any:
                 action_id=payload.action_id,
                 chosen_by=CHOSEN_BY.number(payload.chosen_by),
                 summary=payload.summary,
+                model_code=payload.model_code,
             )
         case e.ToolStarted(tool_call_id, tool):
             return event_pb2.ToolStarted(tool_call_id=tool_call_id, tool=tool)

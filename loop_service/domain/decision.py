@@ -58,6 +58,7 @@ class Action:
     action_id: str
     title: str
     effect: str
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

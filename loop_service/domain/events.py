@@ -38,6 +38,7 @@ class DecisionMade:
     action_id: str = ""
     chosen_by: str = ""
     summary: str = ""
+    model_code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

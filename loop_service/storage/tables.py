@@ -34,7 +34,7 @@ def _texts(*names: str) -> list[Column[str]]:
 def _partial_index(name: str, where: ColumnElement[bool], *columns: Column[Any]) -> None:
     """An index of only those rows that `where` picks: what is over costs it nothing.
 
-    The migration says the same for PostgreSQL; said here, it would import SQLAlchemy's PostgreSQL dialects at each start.
+    The migration says the same for PostgreSQL; said here, it would import SQLAlchemy's PostgreSQL dialects at a start.
     """
     Index(name, *columns, sqlite_where=where)
 

@@ -25,7 +25,7 @@ from loop_service.application.stream_events import StreamEvents
 
 
 class ArtifactReader(Protocol):
-    """Where artifacts come from: the Adapter of a domain. Messages pass through as they are."""
+    """Where artifacts and workspaces are: the Adapter of a domain. Messages pass through as they are."""
 
     async def get_artifact(
         self, domain: str, request: artifact_pb.GetArtifactRequest
@@ -33,9 +33,26 @@ class ArtifactReader(Protocol):
     async def list_artifacts(
         self, domain: str, request: artifact_pb.ListArtifactsRequest
     ) -> artifact_pb.ListArtifactsResponse: ...
+    async def diff_artifact(
+        self, domain: str, request: artifact_pb.DiffArtifactRequest
+    ) -> artifact_pb.DiffArtifactResponse: ...
     def read_artifact(
         self, domain: str, request: artifact_pb.ReadArtifactRequest
     ) -> AsyncGenerator[artifact_pb.ReadArtifactResponse, None]: ...
+    async def open_workspace(self, domain: str, conversation_id: str) -> None:
+        """Make sure that the conversation has a session there: a workspace may be asked for before any message."""
+        ...
+
+    async def upload_workspace(
+        self, domain: str, request: artifact_pb.UploadWorkspaceRequest
+    ) -> artifact_pb.UploadWorkspaceResponse: ...
+    async def get_workspace(
+        self, domain: str, request: artifact_pb.GetWorkspaceRequest
+    ) -> artifact_pb.GetWorkspaceResponse: ...
+    def read_workspace_file(
+        self, domain: str, request: artifact_pb.ReadWorkspaceFileRequest
+    ) -> AsyncGenerator[artifact_pb.ReadWorkspaceFileResponse, None]: ...
+    async def delete_session(self, domain: str, conversation_id: str, request_id: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

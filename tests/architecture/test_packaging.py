@@ -69,17 +69,22 @@ def test_the_wheel_holds_stubs_services_and_migrations(tmp_path: Path) -> None:
     assert not any(name.startswith("tests/") for name in names)
 
 
+def _normalized(name: str) -> str:
+    """A project's name as indexes compare it (PyPA's name normalization)."""
+    return re.sub(r"[-_.]+", "-", name.strip().lower())
+
+
 def test_every_locked_requirement_has_a_hash_and_no_address() -> None:
     text = (ROOT / "requirements.lock").read_text()
     assert "://" not in text
     requirements = [line for line in text.splitlines() if "==" in line]
     assert len(requirements) == sum(line.rstrip().endswith("\\") for line in requirements)
-    locked = {line.split("==")[0].strip().lower().replace("_", "-") for line in requirements}
+    locked = {_normalized(line.split("==")[0]) for line in requirements}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [
         *project["dependencies"],
         *(name for extra in project["optional-dependencies"].values() for name in extra),
     ]
     for requirement in wanted:
-        name = re.split(r"[>=]=", requirement)[0].split("[")[0].strip().lower().replace("_", "-")
-        assert name in locked, f"{requirement} is not in requirements.lock: run uv pip compile"
+        name = re.split(r"[>=]=", requirement)[0].split("[")[0]
+        assert _normalized(name) in locked, f"{requirement} is not in requirements.lock: run uv pip compile"

@@ -18,7 +18,7 @@ OURS = [file for file in FILES if file.package.startswith("handrail.")]
 READ_ONLY = {"ListDomains", "GetConversation", "ListConversations", "ListMessages", "WatchConversation",
              "GetInteraction", "GetRun", "ListPending", "ListAuditEvents", "GetArtifact", "ListArtifacts",
              "ReadArtifact", "DescribeDomain", "GetSession", "VerifyAudit", "GetApproval",
-             "ListDivergedConversations"}  # fmt: skip
+             "ListDivergedConversations", "DiffArtifact", "GetWorkspace", "ReadWorkspaceFile"}  # fmt: skip
 SERVED = {
     "handrail.loop.v1.WorkflowLoopService": {
         "ListDomains", "CreateConversation", "GetConversation", "ListConversations", "ListMessages", "SendMessage",
@@ -28,7 +28,9 @@ SERVED = {
     "handrail.adapter.v1.DomainAdapterService": {
         "DescribeDomain", "OpenSession", "Decide", "ExecuteTool", "CancelInteraction", "GetSession",
         "SettleExecution", "DeleteSession"},
-    "handrail.adapter.v1.ArtifactService": {"GetArtifact", "ListArtifacts", "ReadArtifact"},
+    "handrail.adapter.v1.ArtifactService": {
+        "GetArtifact", "ListArtifacts", "ReadArtifact", "DiffArtifact", "UploadWorkspace", "GetWorkspace",
+        "ReadWorkspaceFile"},
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A real Adapter process that serves the lasting probe domain: `python -m tests.crash.adapter_process`.
+"""A real Adapter process that serves the lasting probe domain and the pages: `python -m tests.crash.adapter_process`.
 
 Its settings come from the environment, as for `python -m adapter_service`; tests.crash.site migrates its database.
 """
@@ -11,12 +11,14 @@ from handrail_rpc.logging import configure_logging
 from handrail_rpc.server import run_process
 from handrail_rpc.settings import load_settings
 from tests.crash.domain import LastingWorld, lasting_domain
+from tests.fakes.pages_domain import PagesWorld, make_pages_domain
 
 
 async def main() -> None:
     settings = load_settings(AdapterSettings)
     configure_logging("handrail-adapter", settings.log_level)
-    running = await start(settings, domains=[lasting_domain(LastingWorld(folder=settings.data_dir))])
+    domains = [lasting_domain(LastingWorld(folder=settings.data_dir)), make_pages_domain(PagesWorld())]
+    running = await start(settings, domains=domains)
     await running.server.serve()
 
 

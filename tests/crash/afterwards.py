@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from handrail.loop.v1 import interaction_state_pb2 as states
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail.loop.v1.event_pb2 import Event
 from handrail_rpc.context import Caller, new_request_id
+from handrail_rpc.digest import sha256_hex
 from handrail_rpc.errors import NotFound, OutOfRange
 from tests.crash.actor import Actor, persist, until
 from tests.crash.scenarios import Scenario, expect, new_bell, tool_started
@@ -196,6 +197,34 @@ async def retention(site: Site, actor: Actor) -> None:
     assert [event.sequence for event in await persist(lambda: _read(actor, newest))][0] == newest + 1
 
 
+async def artifact_retention(site: Site, actor: Actor) -> None:
+    """Of an artifact two days old the version goes that nothing names any more; the one that was posted stays."""
+    expect(await actor.say("write news at 3 then post"), "approval_required")
+    asked = expect(await actor.say("actually level 5"), "approval_required").last.approval_required
+    expect(await actor.approve(asked), "completed")
+    site.held_down.add("adapter")
+    site.kill("adapter")
+    await until(lambda: _is_down(site, "adapter"), "the end of the Adapter")
+    aged = "UPDATE artifact_versions SET create_time = create_time - ?"
+    site.change("adapter", aged, 2 * _DAY_SECONDS * 1_000_000)
+    adapter = site.process("adapter").environment
+    adapter |= {"HANDRAIL_ADAPTER_ARTIFACT_DAYS": "1", "HANDRAIL_ADAPTER_HOUSEKEEPING_SECONDS": "0.1"}
+    site.held_down.clear()
+
+    def read(version: int) -> Awaitable[bytes]:
+        return actor.requester.read_artifact(actor.conversation_id, asked.snapshot.artifact_id, version)
+
+    async def removed() -> bool | None:
+        try:
+            await read(1)
+        except NotFound as error:
+            return True if error.reason == "ARTIFACT_VERSION_REMOVED" else None
+        return None
+
+    await until(removed, "the end of the old version")
+    assert sha256_hex(await persist(lambda: read(2))) == asked.snapshot.artifact_sha256
+
+
 async def _read(actor: Actor, after: int) -> list[Event]:
     return [event async for event in actor.requester.watch(actor.conversation_id, after)]
 
@@ -280,6 +309,7 @@ AFTERWARDS: dict[str, Scenario] = {
         deletion,
         deletion_while_the_adapter_is_away,
         retention,
+        artifact_retention,
         restored_loop,
         expiry_while_the_adapter_is_away,
         judged_reply,

@@ -9,8 +9,10 @@ from tests.crash.invariants import check_conversation
 from tests.crash.outages import OUTAGES
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.site import Site
+from tests.crash.workspaces import WORKSPACES
 
-EVERY_SCENARIO = SCENARIOS | OUTAGES | AFTERWARDS
+EVERY_SCENARIO = SCENARIOS | OUTAGES | AFTERWARDS | WORKSPACES
+_DOMAINS = {"domain_not_served": "ghost"} | dict.fromkeys(WORKSPACES, "pages")
 
 
 async def carry_through(site: Site, case: Case) -> None:
@@ -23,8 +25,8 @@ async def carry_through(site: Site, case: Case) -> None:
     async with site.supervised():
         site.arm(case.steps)
         async with acting(site.target) as actor:
-            await actor.begin("ghost" if case.scenario == "domain_not_served" else "probe")
+            await actor.begin(_DOMAINS.get(case.scenario, "probe"))
             await EVERY_SCENARIO[case.scenario](site, actor)
             if case.scenario not in CHECK_THEMSELVES:
-                await check_conversation(site, actor)
+                await check_conversation(site, actor, effects_are_counted=case.scenario not in WORKSPACES)
         await until(every_death, f"the deaths at {case.points} (seen: {site.deaths})", 10)

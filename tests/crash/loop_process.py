@@ -14,8 +14,8 @@ from loop_service.domain.decision import ReplyVerdict
 class UnsureModel:
     """Stands in for a model: it has read the text and does not know."""
 
-    async def judge(self, _reply: UnclearReply) -> JudgedReply:
-        return JudgedReply(ReplyVerdict.UNCLEAR, generations=1)
+    async def judge(self, _reply: UnclearReply, _seconds: float) -> JudgedReply:
+        return JudgedReply(ReplyVerdict.UNCLEAR)
 
 
 async def main() -> None:

@@ -233,7 +233,7 @@ def running_site(folder: Path, overrides: Mapping[str, str] | None = None) -> It
     folder.mkdir(parents=True, exist_ok=True)
     environment = isolated_environment(folder, QUICK)
     adapter = environment[ADAPTER.listen_setting]
-    environment |= {"HANDRAIL_ADAPTERS": f"probe={adapter},ghost={adapter}"} | dict(overrides or {})
+    environment |= {"HANDRAIL_ADAPTERS": f"probe={adapter},pages={adapter},ghost={adapter}"} | dict(overrides or {})
     migrate_loop(LoopSettings(data_dir=folder, database_url=None))
     migrate_adapter(AdapterSettings(data_dir=folder, database=None))
     with WarmStart() as warm:

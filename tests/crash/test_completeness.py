@@ -18,7 +18,7 @@ from tests.crash.cases import ALONE, TOGETHER
 
 ROOT = Path(__file__).resolve().parents[2]
 # Calls by which a unit of work reaches the writer, with the names of what they are called on.
-_WRITERS = {"write": ("storage", "unit_of_work"), "accept": ("acceptor",)}
+_WRITERS = {"write": ("storage", "unit_of_work"), "write_now": ("unit_of_work",), "accept": ("acceptor",)}
 _LOOP = workflow_loop_service_pb2.DESCRIPTOR.services_by_name["WorkflowLoopService"]
 _ADAPTER = domain_adapter_service_pb2.DESCRIPTOR.services_by_name["DomainAdapterService"]
 

@@ -12,6 +12,7 @@ import pytest
 from gateway.cli.client import HandrailClient, connect
 from gateway.cli.processes import Stack
 from handrail.adapter.v1 import artifact_service_pb2 as artifacts
+from handrail.adapter.v1 import workspace_pb2
 from handrail.common.v1.approval_pb2 import Verdict
 from handrail.common.v1.fact_pb2 import Fact
 from handrail.loop.v1 import workflow_loop_service_pb2 as loop
@@ -63,6 +64,17 @@ BY_ID: dict[str, tuple[Callable[[str], Any], str]] = {
     ),
     "ReadArtifact": (
         lambda i: artifacts.ReadArtifactRequest(conversation_id=i, artifact_id="art_1"),
+        "CONVERSATION_NOT_FOUND",
+    ),
+    "GetWorkspace": (lambda i: artifacts.GetWorkspaceRequest(conversation_id=i), "CONVERSATION_NOT_FOUND"),
+    "ReadWorkspaceFile": (
+        lambda i: artifacts.ReadWorkspaceFileRequest(conversation_id=i, path="a.md"),
+        "CONVERSATION_NOT_FOUND",
+    ),
+    "UploadWorkspace": (
+        lambda i: artifacts.UploadWorkspaceRequest(
+            request_id=_id(), conversation_id=i, manifest=workspace_pb2.WorkspaceManifest()
+        ),
         "CONVERSATION_NOT_FOUND",
     ),
 }

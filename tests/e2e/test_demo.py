@@ -11,6 +11,7 @@ from rich.console import Console
 from gateway.cli.demo import play_scenes
 from gateway.cli.demo_scenes import SCENES
 from gateway.cli.demo_stage import Stage, stage_on
+from gateway.cli.demo_workbench import AUTHOR
 from gateway.cli.processes import Stack
 from tests.fakes.processes import check_history, running_stack
 
@@ -25,8 +26,12 @@ async def _play_and_check(stack: Stack, console: Console) -> tuple[bool, int]:
         met = await play_scenes(stage, SCENES)
         if met:
             assert len(stage.filed()) == 1
-            for conversation in await stage.client.conversations():
-                check_history(await stage.client.history(conversation.conversation_id))
+            async with stage.connected(AUTHOR) as author:
+                for client, made in ((stage.client, 5), (author, 2)):
+                    conversations = await client.conversations()
+                    assert len(conversations) == made
+                    for conversation in conversations:
+                        check_history(await client.history(conversation.conversation_id))
         return met, stage.checks
 
 
@@ -36,7 +41,7 @@ def test_every_scene_meets_its_expectations(tmp_path: Path) -> None:
         met, checks = asyncio.run(_play_and_check(stack, _console(output)))
     text = output.getvalue()
     assert met, text[-6000:]
-    assert checks >= 30
+    assert checks >= 50
     for title, _ in SCENES:
         assert title in text
 

@@ -64,6 +64,7 @@ class Driver:
     epoch: int = 1
     roles: tuple[str, ...] = ("*",)
     locale: str = "en"
+    domain: str = "probe"
     last: decision_pb2.Decision = field(default_factory=decision_pb2.Decision)
     last_request: pb2.DecideRequest = field(default_factory=pb2.DecideRequest)
 
@@ -75,7 +76,7 @@ class Driver:
         """The next DecideRequest."""
         fields: dict[str, Any] = {
             "request_id": f"req_{next(_numbers)}",
-            "domain": "probe",
+            "domain": self.domain,
             "domain_session_id": self.session_id,
             "interaction_id": self.interaction_id,
             "run_id": "run_1",
@@ -108,6 +109,10 @@ class Driver:
         message = obs.UserMessage(message_id="msg_1", text=text, begins_interaction=self.number == 0)
         return await self.decide(obs.Observation(user_message=message), **more)
 
+    async def decide_text(self, text: str) -> decision_pb2.Decision:
+        """A user message while the approval of the last decision is open."""
+        return await self.decide(obs.Observation(user_message=obs.UserMessage(text=text, approval_id="apr_1")))
+
     async def reply(self, text: str = "", **more: Any) -> decision_pb2.Decision:
         """A clarification reply to the last question."""
         facts = more.pop("facts", ())
@@ -121,7 +126,7 @@ class Driver:
         """The request that executes a call."""
         fields: dict[str, Any] = {
             "request_id": f"req_{next(_numbers)}",
-            "domain": "probe",
+            "domain": self.domain,
             "domain_session_id": self.session_id,
             "interaction_id": self.interaction_id,
             "run_id": "run_1",
@@ -177,7 +182,7 @@ class Driver:
         """Fence the interaction."""
         fields: dict[str, Any] = {
             "request_id": f"req_{next(_numbers)}",
-            "domain": "probe",
+            "domain": self.domain,
             "domain_session_id": self.session_id,
             "interaction_id": self.interaction_id,
             "lease_epoch": self.epoch,
@@ -216,11 +221,13 @@ class Probe:
         return await open_driver(self.stub, conversation_id, **more)
 
 
-async def open_driver(stub: pb2_grpc.DomainAdapterServiceStub, conversation_id: str = "conv_1", **more: Any) -> Driver:
+async def open_driver(
+    stub: pb2_grpc.DomainAdapterServiceStub, conversation_id: str = "conv_1", domain: str = "probe", **more: Any
+) -> Driver:
     """A new interaction in a conversation of any Adapter."""
-    request = pb2.OpenSessionRequest(request_id="req_open", domain="probe", conversation_id=conversation_id)
+    request = pb2.OpenSessionRequest(request_id="req_open", domain=domain, conversation_id=conversation_id)
     opened = await stub.OpenSession(request)
-    return Driver(stub, opened.domain_session_id, opened.history_id, f"int_{next(_numbers)}", **more)
+    return Driver(stub, opened.domain_session_id, opened.history_id, f"int_{next(_numbers)}", domain=domain, **more)
 
 
 @asynccontextmanager
@@ -229,11 +236,14 @@ async def running_probe(
     world: World | None = None,
     clock: FakeClock | None = None,
     adapt: Callable[[Domain], Domain] = lambda domain: domain,
+    **more: Any,
 ) -> AsyncIterator[Probe]:
-    """A migrated and started Adapter below `folder`; `adapt` changes the probe domain before it is served."""
+    """A migrated and started Adapter below `folder`; `adapt` changes the probe domain before it is served, `more` are
+    further settings.
+    """
     world = world or World()
     clock = clock or FakeClock()
-    settings = AdapterSettings(listen=ListenAddress("127.0.0.1", 0), data_dir=folder)
+    settings = AdapterSettings(listen=ListenAddress("127.0.0.1", 0), data_dir=folder, **more)
     migrate_database(settings)
     running = await start(settings, domains=[adapt(make_domain(world))], clock=clock)
     channel = open_channel(running.target)

@@ -26,6 +26,7 @@ from adapter_service.sdk import (
     Candidate,
     Candidates,
     Claim,
+    DocumentationCitation,
     Domain,
     Effect,
     EntityCitation,
@@ -212,6 +213,9 @@ def make_domain(world: World) -> Domain:
         world.act(context.idempotency_key)
         return {"rung": count}
 
+    def consult(topic: str) -> dict[str, Any]:
+        return {"fragment": f"manual.md#{topic}", "topic": topic}
+
     def nap(seconds: float) -> dict[str, Any]:
         return {"seconds": seconds}
 
@@ -263,6 +267,12 @@ def make_domain(world: World) -> Domain:
         tool(fail, Effect.READ, "never"),
         tool(slow, Effect.READ, "never", timeout=timedelta(milliseconds=50)),
         tool(guarded, Effect.READ, "Secret.", roles=("boss",)),
+        tool(
+            consult,
+            Effect.READ,
+            "See {r[fragment]}.",
+            cites_documentation=lambda r: (DocumentationCitation("manual.md", r["topic"], "Topic", "0" * 64),),
+        ),
         tool(nap, Effect.READ, "Napped.", waits=lambda r: Wait(until=timedelta(seconds=r["seconds"]))),
         Tool(
             "await_word",
@@ -319,7 +329,7 @@ def make_domain(world: World) -> Domain:
             "Put up {r[title]}.",
             artifacts={"note": "note"},
             target=lambda _given: BOARD,
-            base=lambda _given: _sha256(world.board),
+            base=lambda _given, _workspace: _sha256(world.board),
             probe=find_put_up,
             timeout=timedelta(seconds=30),
         ),
@@ -350,6 +360,7 @@ def make_domain(world: World) -> Domain:
         resolvers={"place": resolve_place, "position": resolve_position},
         artifact_kinds=(ArtifactKind("note", Text("note", "заметка"), "check_note", "change_note"),),
         identities=lambda text: frozenset(re.findall(r"\b[A-Z]{3}\b", text)),
+        fragments=lambda text: frozenset(re.findall(r"\w+\.md#\w+", text)),
         claims=(
             Claim("post_note", re.compile("Posted the note")),
             Claim("write_note", re.compile("Wrote the note"), artifact=True),
@@ -445,6 +456,8 @@ class ProbePlanner:
             return [TaskDraft(name, "write_note", fills)]
         if verb in ("check", "post"):
             return [TaskDraft(name, f"{verb}_note", {"note": fill})]
+        if verb == "consult":
+            return [TaskDraft(name, "consult", {"topic": ValueFill(rest)})]
         if verb == "nap":
             return [TaskDraft(name, "nap", {"seconds": ValueFill(float(rest))})]
         if verb == "await":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.soundness import rows_workspaces as workspaces
 from tests.soundness.rule import (
     ACCESS,
     ACTION,
@@ -258,8 +259,8 @@ ROWS = (
         (
             Removal(
                 COMPARE,
-                "    if world.now >= shown.expire_time:\n",
-                "    if False:\n",
+                "world.now < approval.snapshot.expire_time)",
+                "True)",
                 (f"{ACTION}test_adapter_clock",),
             ),
             Removal(
@@ -340,6 +341,7 @@ ROWS = (
                 'command.locale, attempt.report, "")',
                 (f"{PUBLISHING}test_compare_at_write",),
             ),
+            *workspaces.COMPARED_AT_WRITE,
         ),
     ),
     Rule(
@@ -349,8 +351,8 @@ ROWS = (
         (
             Removal(
                 COMPARE,
-                "    if world.validation_outdated:\n",
-                "    if False:\n",
+                '    Comparison("read_set", "approval_stale", lambda _, world: not world.validation_outdated),\n',
+                "",
                 (
                     f"{PUBLISHING}test_read_set",
                     f"{PUBLISHING}test_read_set_of_another_artifact_and_of_the_validator",
@@ -358,10 +360,11 @@ ROWS = (
             ),
             Removal(
                 "adapter_service/application/decide/load_situation.py",
-                "        and holds(tx, domain, found)\n",
+                "        and holds(tx, domain, found, workspace_sha256)\n",
                 "",
                 (f"{PUBLISHING}test_read_set", f"{PUBLISHING}test_read_set_is_taken_before_the_validator_runs"),
             ),
+            *workspaces.READ,
         ),
     ),
     Rule(

@@ -137,7 +137,7 @@ ROWS = (
         (
             Removal(
                 PREPARE,
-                '            final["base_sha256"] = tool.base(readable)\n',
+                '            final["base_sha256"] = tool.base(readable, turn.workspace)\n',
                 "            pass\n",
                 (
                     f"{PUBLISHING}test_target_and_base_are_hashed_and_shown",

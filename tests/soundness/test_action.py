@@ -292,7 +292,9 @@ async def test_recheck_recovery(tmp_path: Path, changed: str) -> None:
         if changed == "content":
             after.sql("UPDATE artifacts SET latest_version = 2")
             after.sql(
-                "INSERT INTO artifact_versions SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', "
+                "INSERT INTO artifact_versions (artifact_id, version, sha256, media_type, title, size_bytes, "
+                "tool_call_id, tool, input_sha256, sources, settled_by, create_time) "
+                "SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', "
                 "tool, input_sha256, sources, settled_by, create_time FROM artifact_versions"
             )
         if changed == "closed":

@@ -138,7 +138,9 @@ async def test_read_set_of_another_artifact_and_of_the_validator(tmp_path: Path)
         driver, call = await approved(probe, text)
         ((beside,),) = probe.sql("SELECT artifact_id FROM artifacts ORDER BY sequence LIMIT 1")
         probe.sql(
-            "INSERT INTO artifact_versions SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', tool, "
+            "INSERT INTO artifact_versions (artifact_id, version, sha256, media_type, title, size_bytes, tool_call_id, "
+            "tool, input_sha256, sources, settled_by, create_time) "
+            "SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', tool, "
             "input_sha256, sources, settled_by, create_time FROM artifact_versions WHERE artifact_id = ?",
             beside,
         )

@@ -97,7 +97,10 @@ def _pick(turn: Turn, question: Question, candidate_id: str) -> None:
 
 
 def _fill(turn: Turn, question: Question, candidate: Candidate) -> None:
-    plan = turn.plan.patched(question.task_id, question.slot, None)
+    known = turn.plan.task(question.task_id).slots.get(question.slot)
+    # The words that the list was made from: where the choice vanishes, another list is made from them.
+    words = known.fill if known is not None and isinstance(known.fill, TextFill) else None
+    plan = turn.plan.patched(question.task_id, question.slot, words)
     task = plan.task(question.task_id)
     filled = task.slots[question.slot].resolved(candidate.value, candidate.display_name, "choice")
     turn.plan = replace(plan.with_task(task.with_slot(filled)), question=None)

@@ -13,19 +13,22 @@ from functools import partial
 
 from adapter_service.application.check_access import check_access
 from adapter_service.application.decide.apply_observation import apply_observation
+from adapter_service.application.decide.check_workspace import check_workspace
 from adapter_service.application.decide.load_situation import load_retried, load_situation
 from adapter_service.application.decide.next_step import next_step
 from adapter_service.application.decide.summary import summary_of_outcome
 from adapter_service.application.decide.turn import DecideCommand, Situation, Turn
 from adapter_service.application.ports import Clock, Codec, Domains, Ids, Threads, Transaction, UnitOfWork
+from adapter_service.application.workspace.open_workspace import OpenedWorkspace, OpenWorkspaces
 from adapter_service.domain import failure_texts as texts
+from adapter_service.domain.approval import ApprovalState
 from adapter_service.domain.decision import Blocked, Complete, Decision, DecisionOutcome, Fail
 from adapter_service.domain.errors import DecisionContradiction, DecisionGap, InteractionClosed, StalePlanVersion
 from adapter_service.domain.failure import Failure, Progress, Stage
 from adapter_service.domain.ledger import ExecutionState
 from adapter_service.domain.observation import Retry
-from adapter_service.domain.session import AtRevision, Interaction, StoredDecision
-from adapter_service.sdk import Domain, ReplyVerdict
+from adapter_service.domain.session import MOST_PARALLEL_READS, AtRevision, Interaction, StoredDecision
+from adapter_service.sdk import BaseChanged, Domain, ReplyVerdict
 from handrail_rpc.errors import HandrailError, NotFound, Unavailable
 from handrail_rpc.logging import get_logger
 
@@ -51,9 +54,13 @@ class Decide:
         ids: Ids,
         codec: Codec,
         threads: Threads,
+        workspaces: OpenWorkspaces,
+        parallel_reads: int = MOST_PARALLEL_READS,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._domains = domains
+        self._workspaces = workspaces
+        self._parallel_reads = parallel_reads
         self._clock = clock
         self._ids = ids
         self._codec = codec
@@ -65,10 +72,10 @@ class Decide:
         if domain is None:
             raise NotFound.of("domain", command.domain)
         for _ in range(MOST_RECOMPUTATIONS):
-            found = await self._threads.run(lambda: self._load_and_compute(command, domain))
-            if isinstance(found, AtRevision):
-                return await self._replay(command, found)
             try:
+                found = await self._threads.run(lambda: self._load_and_compute(command, domain))
+                if isinstance(found, AtRevision):
+                    return await self._replay(command, found)
                 return await self._unit_of_work.write(partial(self._store, found), name="decide.store")
             except _Moved:
                 continue
@@ -82,37 +89,74 @@ class Decide:
         await self._unit_of_work.write(adopt, name="decide.replay")
         return stored
 
-    def _load_and_compute(self, command: DecideCommand, domain: Domain) -> tuple[Turn, Decision] | AtRevision:
-        found = self._unit_of_work.read_now(lambda tx: self._load(tx, command, domain))
-        return found if isinstance(found, AtRevision) else self._compute(command, domain, found)
+    def _load_and_compute(self, command: DecideCommand, domain: Domain) -> tuple[Turn, Decision, bytes] | AtRevision:
+        opened = None
+        if domain.workspace is not None:
+            stored = self._unit_of_work.read_now(lambda tx: _find_stored(tx, command))
+            if stored is not None:
+                return stored
+            opened = self._workspaces.open_now(domain, command.domain_session_id)
+        found = self._unit_of_work.read_now(lambda tx: self._load(tx, command, domain, opened))
+        return found if isinstance(found, AtRevision) else self._compute(command, domain, found, opened)
 
     def _read_content(self, sha256: str) -> bytes:
         """Contents are immutable, so any snapshot will do."""
         return self._unit_of_work.read_now(lambda tx: tx.artifacts.content(sha256))
 
-    def _load(self, tx: Transaction, command: DecideCommand, domain: Domain) -> Situation | AtRevision:
+    def _load(
+        self, tx: Transaction, command: DecideCommand, domain: Domain, opened: OpenedWorkspace | None
+    ) -> Situation | AtRevision:
         session, interaction = check_access(tx, command)
         stored = _check_number(tx, command, interaction)
         if stored is not None:
             return AtRevision(stored, session.revision)
+        if opened is not None and not opened.is_newest(tx, session.domain_session_id):
+            raise _Moved  # an upload came after it was opened
+        workspace_sha256 = opened.sha256 if opened is not None else None
         if isinstance(command.observation, Retry):
-            return load_retried(tx, session, interaction, command.observation, domain)
-        return load_situation(tx, session, interaction, domain)
+            return load_retried(
+                tx, session, interaction, command.observation, domain, workspace_sha256=workspace_sha256
+            )
+        return load_situation(
+            tx,
+            session,
+            interaction,
+            domain,
+            workspace_sha256=workspace_sha256,
+            snapshot_id=command.workspace_snapshot_id,
+        )
 
-    def _compute(self, command: DecideCommand, domain: Domain, situation: Situation) -> tuple[Turn, Decision]:
+    def _compute(
+        self, command: DecideCommand, domain: Domain, situation: Situation, opened: OpenedWorkspace | None
+    ) -> tuple[Turn, Decision, bytes]:
         turn = Turn(command, domain, situation, self._clock(), self._ids, self._read_content)
+        turn.parallel_reads = self._parallel_reads
         try:
-            outcome = apply_observation(turn)
+            if opened is not None:
+                turn.workspace = opened.view()
+                version = opened.use.documentation_version(turn.workspace)
+                turn.workspace_state = opened.state(situation.workspace, version)
+            outcome = apply_observation(turn) if situation.knows_snapshot else _snapshot_unknown(turn)
             if outcome is None and turn.verdict not in _WITHOUT_OUTCOME:
+                check_workspace(turn)
                 outcome = next_step(turn)
+            return self._encoded(turn, outcome)
         except HandrailError:
             raise
-        except Exception as error:
-            # A callback of the domain broke: the request ends with a failure instead of never getting an answer.
+        except BaseChanged as error:
+            raise _Moved from error  # a file changed while it was being looked at
+        except BaseException as error:
+            # A callback of the domain broke, exits or tells what cannot be encoded: the request ends with a failure
+            # instead of never getting an answer. In this thread nothing else raises what is no Exception.
             logger.error("domain callback failed", domain=domain.name, exc_info=error)
             turn = Turn(command, domain, situation, turn.now, self._ids, self._read_content)
-            outcome = _broken(turn)
-        return turn, self._decision(turn, outcome)
+            if opened is not None:
+                turn.workspace_state = opened.state(situation.workspace, "")
+            return self._encoded(turn, _broken(turn))
+
+    def _encoded(self, turn: Turn, outcome: DecisionOutcome | None) -> tuple[Turn, Decision, bytes]:
+        decision = self._decision(turn, outcome)
+        return turn, decision, self._codec.decision(decision)
 
     def _decision(self, turn: Turn, outcome: DecisionOutcome | None) -> Decision:
         command = turn.command
@@ -130,10 +174,11 @@ class Decide:
             summary=summary_of_outcome(turn, outcome),
             blocks=tuple(turn.blocks),
             reply_verdict=turn.verdict,
+            workspace=turn.workspace_state,
         )
 
-    def _store(self, computed: tuple[Turn, Decision], tx: Transaction) -> AtRevision:
-        turn, decision = computed
+    def _store(self, computed: tuple[Turn, Decision, bytes], tx: Transaction) -> AtRevision:
+        turn, decision, data = computed
         command = turn.command
         session, interaction = check_access(tx, command)
         stored = _check_number(tx, command, interaction)
@@ -163,7 +208,7 @@ class Decide:
             if turn.candidates:
                 tx.interactions.add_candidates(command.interaction_id, command.decision_number, turn.candidates)
         tx.interactions.advance(command.interaction_id, command.decision_number, turn.plan)
-        data = self._codec.decision(decision)
+        _store_workspace(tx, turn)
         tx.interactions.add_decision(
             command.interaction_id,
             decision.decision_id,
@@ -171,6 +216,25 @@ class Decide:
             now,
         )
         return AtRevision(data, session.revision + 1)
+
+
+def _find_stored(tx: Transaction, command: DecideCommand) -> AtRevision | None:
+    """What an equal request was answered, before a workspace is opened for it."""
+    session, interaction = check_access(tx, command)
+    stored = _check_number(tx, command, interaction)
+    return None if stored is None else AtRevision(stored, session.revision)
+
+
+def _store_workspace(tx: Transaction, turn: Turn) -> None:
+    """What the session is at, and the interaction where its plan was checked against that; mostly nothing to write."""
+    state = turn.workspace_state
+    if state is None:
+        return
+    if state != turn.situation.workspace:
+        tx.workspaces.put_state(turn.situation.session.domain_session_id, state)
+    interaction = turn.situation.interaction
+    if interaction is None or (turn.workspace_checked and interaction.workspace_sha256 != state.sha256):
+        tx.interactions.see_workspace(turn.command.interaction_id, state.sha256)
 
 
 def _check_number(tx: Transaction, command: DecideCommand, interaction: Interaction | None) -> bytes | None:
@@ -211,6 +275,17 @@ def _close(tx: Transaction, interaction_id: str, domain_session_id: str, now: da
         tx.interactions.close(interaction_id)
     else:
         raise NotFound.of("interaction", interaction_id)
+
+
+def _snapshot_unknown(turn: Turn) -> Fail:
+    turn.end_approval(ApprovalState.STALE)
+    turn.plan = turn.plan.waiting_for_nothing()
+    return turn.fail(
+        Stage.CONTEXT,
+        "workspace_snapshot_unknown",
+        texts.SNAPSHOT_UNKNOWN,
+        helpful_action=texts.SNAPSHOT_UNKNOWN_HELP,
+    )
 
 
 def _broken(turn: Turn) -> Fail:

@@ -16,8 +16,19 @@ from adapter_service.domain.session import MOST_ARTIFACTS, Interaction, Session
 from adapter_service.sdk import ArtifactFill, Domain
 
 
-def load_situation(tx: Transaction, session: Session, interaction: Interaction | None, domain: Domain) -> Situation:
-    """Session, memory, plan, and what the plan's calls and question refer to."""
+def load_situation(
+    tx: Transaction,
+    session: Session,
+    interaction: Interaction | None,
+    domain: Domain,
+    *,
+    workspace_sha256: str | None = None,
+    snapshot_id: str = "",
+) -> Situation:
+    """Session, memory, plan, and what the plan's calls and question refer to.
+
+    `workspace_sha256` is the workspace that the decision is made in; without it the one that the session is at counts.
+    """
     plan = tx.interactions.plan(interaction.interaction_id, interaction.plan_version) if interaction else Plan()
     call_ids = [task.tool_call_id for task in plan.tasks if task.tool_call_id]
     issued = {call_id: call for call_id in call_ids if (call := tx.calls.find_issued(call_id)) is not None}
@@ -35,7 +46,7 @@ def load_situation(tx: Transaction, session: Session, interaction: Interaction |
         version.artifact_id: found
         for version in artifacts
         if (found := tx.artifacts.find_validation(version.artifact_id, version.version)) is not None
-        and holds(tx, domain, found)
+        and holds(tx, domain, found, workspace_sha256)
     }
     question = plan.question
     versions = tx.calls.stored_versions(domain.name)
@@ -61,6 +72,9 @@ def load_situation(tx: Transaction, session: Session, interaction: Interaction |
         tool_versions={
             tool.name: versions.get(("tool", tool.name), "") for tool in domain.tools if tool.effect.needs_approval
         },
+        workspace=tx.workspaces.state(session.domain_session_id) if domain.workspace is not None else None,
+        planned_in=interaction.workspace_sha256 if interaction is not None else "",
+        knows_snapshot=not snapshot_id or tx.workspaces.is_of(snapshot_id, session.domain_session_id),
     )
 
 
@@ -81,7 +95,13 @@ def _artifacts(
 
 
 def load_retried(
-    tx: Transaction, session: Session, interaction: Interaction | None, retry: Retry, domain: Domain
+    tx: Transaction,
+    session: Session,
+    interaction: Interaction | None,
+    retry: Retry,
+    domain: Domain,
+    *,
+    workspace_sha256: str | None = None,
 ) -> Situation:
     """The situation of a new interaction that takes up an ended one's plan: its tasks with their calls and results.
 
@@ -90,5 +110,5 @@ def load_retried(
     ended = tx.interactions.find(retry.interaction_id)
     if ended is None or ended.domain_session_id != session.domain_session_id:
         raise ToolCallUnknown(retry.tool_call_id)
-    found = load_situation(tx, session, ended, domain)
+    found = load_situation(tx, session, ended, domain, workspace_sha256=workspace_sha256)
     return replace(found, interaction=interaction, candidates=(), approval=None)

@@ -9,18 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from adapter_service.application.decide.compose_answer import compose
+from adapter_service.application.decide.compose_answer import compose, tell_side_answers
 from adapter_service.application.decide.prepare_input import PreparedInput, new_call, prepare_input
 from adapter_service.application.decide.request_change import change_step
 from adapter_service.application.decide.resolve_slots import resolve_task
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain import policy
-from adapter_service.domain.decision import Blocked, CallTools, DecisionOutcome, Fail, Wait
+from adapter_service.domain.decision import Ask, Blocked, CallTools, DecisionOutcome, Fail, Wait
 from adapter_service.domain.failure import Stage
 from adapter_service.domain.ledger import ToolCall
 from adapter_service.domain.plan import Task, TaskState
-from adapter_service.domain.session import MOST_PARALLEL_READS
 from adapter_service.sdk import Effect
 
 MOST_INSERTIONS = 8
@@ -36,7 +35,7 @@ def next_step(turn: Turn) -> DecisionOutcome:
             break
         outcome = _step(turn, task)
         if outcome is not None:
-            return outcome
+            return tell_side_answers(turn, outcome) if isinstance(outcome, Ask) else outcome
     if turn.plan.first_ready() is None and (waiting := turn.plan.first_waiting()) is not None:
         return _wait(turn, waiting)
     if any(task.state is TaskState.OPEN for task in turn.plan.tasks):
@@ -89,13 +88,15 @@ def _issue(turn: Turn, task: Task) -> ToolCall | Fail:
 
 
 def _other_reads(turn: Turn) -> list[ToolCall]:
-    """Calls of further READ tasks that are ready without a question, up to the first open task of another effect."""
+    """Calls of further READ tasks that are ready without a question, up to the first open task of another effect and to
+    the limit of what runs in parallel; the others wait for the next step.
+    """
     calls: list[ToolCall] = []
     for candidate in turn.plan.tasks:
         if candidate.state is not TaskState.OPEN:
             continue
         tool = turn.tool_of(candidate)
-        if tool.effect is not Effect.READ or len(calls) + 1 >= MOST_PARALLEL_READS:
+        if tool.effect is not Effect.READ or len(calls) + 1 >= turn.parallel_reads:
             break
         if not turn.plan.is_ready(candidate) or not policy.role_permits(turn.command.principal.roles, tool):
             continue

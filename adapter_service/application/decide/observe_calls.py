@@ -15,12 +15,16 @@ from adapter_service.domain.errors import DecisionContradiction
 from adapter_service.domain.failure import Stage
 from adapter_service.domain.ledger import Execution, ExecutionState, Trouble
 from adapter_service.domain.observation import ToolFinished
-from adapter_service.domain.plan import PendingWait, Task, TaskSlot, TaskState
+from adapter_service.domain.plan import PendingWait, SlotState, Task, TaskSlot, TaskState
+from adapter_service.sdk import RefusedInput
+
+MOST_CORRECTIONS = 1
 
 
 def observe_calls(turn: Turn, observation: ToolFinished) -> DecisionOutcome | None:
-    """Settle the called tasks. A call that cannot be mended ends the request; otherwise one slot is asked for, and
-    every other task without a result is open again.
+    """Settle the called tasks. A call that cannot be mended ends the request. Otherwise the domain may propose another
+    input where one was refused; for the first slot that is still open a person is asked, and every other task without a
+    result is open again.
     """
     ended = [_ended(turn, call_id, observation) for call_id in turn.plan.calls]
     if len(observation.outcomes) != len(ended):
@@ -46,7 +50,8 @@ def observe_calls(turn: Turn, observation: ToolFinished) -> DecisionOutcome | No
         turn.plan = turn.plan.with_task(task)
     if final:
         return _fail(turn, *final[0])
-    return _ask_for_other_input(turn, *mendable[0]) if mendable else None
+    left = [(task, trouble) for task, trouble in mendable if not _is_corrected(turn, task, trouble)]
+    return _ask_for_other_input(turn, *left[0]) if left else None
 
 
 def _waiting(turn: Turn, task: Task) -> Task:
@@ -77,6 +82,28 @@ def _is_mendable(turn: Turn, task: Task, execution: Execution) -> bool:
         and trouble.correctable
         and trouble.slot in turn.tool_of(task).parameters
     )
+
+
+def _is_corrected(turn: Turn, task: Task, trouble: Trouble) -> bool:
+    """Whether the domain proposed another value for the refused slot; once, then a person is asked (requirement G4)."""
+    slot = task.slots.get(trouble.slot, TaskSlot(trouble.slot))
+    if turn.domain.correct is None or slot.attempts >= MOST_CORRECTIONS:
+        return False
+    refused = RefusedInput(
+        tool=task.tool,
+        slot=trouble.slot,
+        code=trouble.code,
+        explanation=trouble.explanation,
+        arguments={name: each.value for name, each in task.slots.items() if each.state is SlotState.RESOLVED},
+        locale=turn.locale,
+        memory=turn.memory,
+        workspace=turn.workspace,
+    )
+    fill = turn.domain.correct(refused)
+    if fill is None:
+        return False
+    turn.plan = turn.plan.patched(task.task_id, trouble.slot, fill, attempts=slot.attempts + 1)
+    return True
 
 
 def _fail(turn: Turn, task: Task, execution: Execution) -> DecisionOutcome:

@@ -68,7 +68,7 @@ def prepare_input(turn: Turn, task: Task) -> PreparedInput | Fail:
         final: dict[str, Any] = {"tool": tool.name, "tool_version": str(tool.version), "target": target}
         final["arguments"] = arguments
         if tool.base is not None:
-            final["base_sha256"] = tool.base(readable)
+            final["base_sha256"] = tool.base(readable, turn.workspace)
         data = canonical_json(final)
     except (ValidationError, NotCanonical):
         return _invalid(turn, tool)

@@ -21,6 +21,7 @@ from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain import policy
 from adapter_service.domain.approval import Approval, ApprovalState, Mismatch, Snapshot, World, compare
+from adapter_service.domain.artifact import ArtifactVersion, Validation
 from adapter_service.domain.decision import (
     Action,
     Blocked,
@@ -30,8 +31,9 @@ from adapter_service.domain.decision import (
     RequestApproval,
 )
 from adapter_service.domain.failure import Stage
+from adapter_service.domain.judged import to_be_proven
 from adapter_service.domain.plan import Origin, RevisionOffer, Task, TaskSlot, TaskState
-from adapter_service.sdk import ApprovalRule, ArtifactFill, ArtifactKind, Severity, Text, Tool
+from adapter_service.sdk import ApprovalRule, ArtifactFill, ArtifactKind, Domain, Severity, Text, Tool
 
 MOST_REVISIONS = 5
 MOST_BLOCKED = 3
@@ -53,7 +55,9 @@ def change_step(turn: Turn, task: Task) -> DecisionOutcome | None:
             helpful_action=texts.POLICY_OUTDATED_HELP,
         )
     mismatch = compare(_approval_of(turn, task), world)
-    subject = _subject(turn, tool, prepared, mismatch)
+    situation = turn.situation
+    unproven = to_be_proven(turn.domain, turn.plan, situation.artifacts, situation.validations, prepared.artifact)
+    subject = _subject(turn, tool, unproven, mismatch)
     found = policy.violated(subject)
     if not found:
         return _call(turn, task, prepared)
@@ -65,9 +69,9 @@ def change_step(turn: Turn, task: Task) -> DecisionOutcome | None:
     if rule is not policy.APPROVAL_MISSING or task.blocked == 0:
         turn.blocks.append(block)
     if rule is policy.VALIDATED:
-        return _validate_first(turn, task, rule.prerequisite(subject), prepared)
+        return _validate_first(turn, task, rule.prerequisite(subject), unproven)
     if rule is policy.VALIDATION_PASSED:
-        return _offer_revision(turn, task, rule.prerequisite(subject), prepared)
+        return _offer_revision(turn, task, rule.prerequisite(subject), unproven)
     if task.blocked >= MOST_BLOCKED:
         return Blocked(block)
     return _request_approval(turn, task, prepared)
@@ -99,8 +103,7 @@ def _approval_of(turn: Turn, task: Task) -> Approval | None:
     return turn.approval if turn.plan.approval_task == task.task_id else None
 
 
-def _subject(turn: Turn, tool: Tool, prepared: PreparedInput, mismatch: Mismatch | None) -> policy.Subject:
-    artifact = prepared.artifact
+def _subject(turn: Turn, tool: Tool, artifact: ArtifactVersion | None, mismatch: Mismatch | None) -> policy.Subject:
     return policy.Subject(
         tool=tool,
         roles=turn.command.principal.roles,
@@ -111,8 +114,7 @@ def _subject(turn: Turn, tool: Tool, prepared: PreparedInput, mismatch: Mismatch
     )
 
 
-def _validate_first(turn: Turn, task: Task, tool_name: str, prepared: PreparedInput) -> DecisionOutcome | None:
-    artifact = prepared.artifact
+def _validate_first(turn: Turn, task: Task, tool_name: str, artifact: ArtifactVersion | None) -> DecisionOutcome | None:
     assert artifact is not None  # the rule holds where there is none
     tool = turn.domain.tool(tool_name)
     slot = TaskSlot(tool.validates, ArtifactFill(artifact_id=artifact.artifact_id))
@@ -121,10 +123,9 @@ def _validate_first(turn: Turn, task: Task, tool_name: str, prepared: PreparedIn
     return None
 
 
-def _offer_revision(turn: Turn, task: Task, tool_name: str, prepared: PreparedInput) -> DecisionOutcome:
-    artifact = prepared.artifact
+def _offer_revision(turn: Turn, task: Task, tool_name: str, artifact: ArtifactVersion | None) -> DecisionOutcome:
     assert artifact is not None  # the rule holds where there is none
-    findings = failing_slots(turn, artifact.artifact_id, turn.domain.kind(artifact.kind))
+    findings = failing_slots(turn.domain, turn.find_validation(artifact.artifact_id), turn.domain.kind(artifact.kind))
     permitted = bool(tool_name) and policy.role_permits(turn.command.principal.roles, turn.domain.tool(tool_name))
     if not permitted or not findings or turn.plan.revisions >= MOST_REVISIONS:
         return turn.fail(
@@ -145,19 +146,18 @@ def insert_revision(turn: Turn, offer: RevisionOffer) -> None:
     kind = turn.domain.kind(artifact.kind)
     tool = turn.domain.tool(kind.revise_tool)
     slots = {tool.revises: TaskSlot(tool.revises, ArtifactFill(artifact_id=offer.artifact_id))}
-    for name, message in failing_slots(turn, offer.artifact_id, kind).items():
+    for name, message in failing_slots(turn.domain, turn.find_validation(offer.artifact_id), kind).items():
         slots[name] = TaskSlot(name, ask=True, note=message)
     new = Task(turn.ids("tsk"), tool.name, slots, origin=Origin.REVISION)
     before = offer.task_id if turn.plan.find_task(offer.task_id) is not None else ""
     turn.plan = replace(turn.plan.with_new_tasks([new], before=before), revisions=turn.plan.revisions + 1)
 
 
-def failing_slots(turn: Turn, artifact_id: str, kind: ArtifactKind) -> dict[str, Text]:
+def failing_slots(domain: Domain, validation: Validation | None, kind: ArtifactKind) -> dict[str, Text]:
     """Parameters of the revise tool that the failing findings name, in their order, with the messages."""
-    validation = turn.find_validation(artifact_id)
     if validation is None or not kind.revise_tool:
         return {}
-    parameters = turn.domain.tool(kind.revise_tool).parameters
+    parameters = domain.tool(kind.revise_tool).parameters
     found: dict[str, Text] = {}
     for finding in validation.findings:
         if finding.severity == Severity.ERROR.value and finding.slot in parameters:

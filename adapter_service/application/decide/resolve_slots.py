@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from adapter_service.application.artifact_content import parse_content
+from adapter_service.application.decide.check_workspace import still_there
 from adapter_service.application.decide.turn import Turn
 from adapter_service.domain import failure_texts as texts
 from adapter_service.domain.decision import Ask, Candidate, Fail, PromptType
@@ -54,12 +56,6 @@ def resolve_task(turn: Turn, task_id: str) -> Ask | Fail | None:
     return None
 
 
-def label_of(tool: Tool, name: str) -> Text:
-    """The readable name of a parameter."""
-    declared = tool.slots.get(name)
-    return declared.label if declared is not None and declared.label is not None else Text(name, name)
-
-
 def accepts(tool: Tool, name: str, value: Any) -> bool:
     """Whether a JSON value is of the parameter's type."""
     try:
@@ -72,7 +68,7 @@ def accepts(tool: Tool, name: str, value: Any) -> bool:
 def _resolve_slot(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | Ask | Fail:
     match slot.fill:
         case TextFill(text):
-            return _apply_resolution(turn, task, tool, slot, _resolve_text(turn, tool, slot.name, text))
+            return _apply_resolution(turn, task, tool, slot, _resolve_text(turn, task, tool, slot.name, text))
         case ValueFill(value, display):
             if slot.name not in tool.artifacts and not accepts(tool, slot.name, value):
                 return _plan_invalid(turn, "value_of_wrong_type")
@@ -85,28 +81,41 @@ def _resolve_slot(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlo
             return _unfilled(turn, task, tool, slot)
 
 
-def _resolve_text(turn: Turn, tool: Tool, name: str, text: str) -> Resolution:
+def _resolve_text(turn: Turn, task: Task, tool: Tool, name: str, text: str) -> Resolution:
     declared = tool.slots.get(name)
     if declared is not None and declared.resolver:
-        context = ResolveContext(turn.locale, turn.now, turn.memory)
+        context = ResolveContext(turn.locale, turn.now, turn.memory, turn.workspace, _values(turn, task, tool))
         return turn.domain.resolvers[declared.resolver](text, context)
-    adapter: TypeAdapter[Any] = tool.type_of(name)
     try:
-        value = adapter.dump_python(adapter.validate_strings(text.strip()), mode="json")
+        value = tool.parse(name, text)
         canonical_json(value)  # a number that no input can carry is asked for again, too
-    except (ValidationError, NotCanonical):
+    except (ValueError, NotCanonical):  # pydantic's errors are ValueErrors
         return Unresolved(texts.filled(texts.NOT_ACCEPTED, text=texts.quote(text)), "tool_input_invalid")
     return Resolved(value, text.strip())
+
+
+def _values(turn: Turn, task: Task, tool: Tool) -> dict[str, Any]:
+    """What the task's parameters hold so far, artifacts as their contents."""
+    values: dict[str, Any] = {}
+    for name, slot in task.slots.items():
+        if slot.state is not SlotState.RESOLVED:
+            continue
+        values[name] = slot.value
+        if name in tool.artifacts and (current := turn.find_artifact(str(slot.value))) is not None:
+            values[name] = parse_content(current.media_type, turn.read_content(current.sha256))
+    return values
 
 
 def _apply_resolution(
     turn: Turn, task: Task, tool: Tool, slot: TaskSlot, resolution: Resolution
 ) -> TaskSlot | Ask | Fail:
+    if slot.vanished:
+        return _ask_anew(turn, task, tool, slot, resolution)
     match resolution:
-        case Candidates(options) if len(options) == 1:
+        case Candidates(options, guessed) if len(options) == 1 and not guessed:
             return slot.resolved(options[0].value, options[0].display_name, "user")
-        case Candidates(options) if options:
-            return _ask_which(turn, task, tool, slot, options)
+        case Candidates(options, guessed) if options:
+            return _ask_which(turn, task, tool, slot, options, texts.DID_YOU_MEAN if guessed else texts.WHICH_ONE)
         case Resolved(value, display):
             if not accepts(tool, slot.name, value):
                 return _plan_invalid(turn, "resolved_value_of_wrong_type")
@@ -126,15 +135,33 @@ def ask_again(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, explanation: T
     turn.plan = turn.plan.with_task(task.with_slot(waiting))
     asked = turn.situation.plan.question
     offered = asked is not None and asked.candidates_of and (asked.task_id, asked.slot) == (task.task_id, slot.name)
-    if offered and turn.situation.candidates:
+    options = still_there(turn, tool, slot.name, turn.situation.candidates) if offered else ()
+    if options:
         # A reply that means nothing takes no option away.
-        return _offer(turn, task, tool, waiting, question_of(turn, tool, waiting), turn.situation.candidates)
+        return _offer(turn, task, tool, waiting, question_of(turn, tool, waiting), options)
     return _ask_for(turn, task, tool, waiting)
 
 
-def _ask_which(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, options: tuple[Any, ...]) -> Ask:
+def _ask_anew(turn: Turn, task: Task, tool: Tool, slot: TaskSlot, resolution: Resolution) -> Ask:
+    """What the slot meant has vanished: offer what its words mean now, be it one thing only (requirement C10)."""
+    options: tuple[SdkCandidate, ...] = ()
+    match resolution:
+        case Candidates(found):
+            options = tuple(found)
+        case Resolved(value, display):
+            options = (SdkCandidate(display, display, "", value),)
+        case _:
+            pass
+    if options:
+        return _offer(turn, task, tool, slot, question_of(turn, tool, slot), options)
+    return _ask_for(turn, task, tool, slot)
+
+
+def _ask_which(
+    turn: Turn, task: Task, tool: Tool, slot: TaskSlot, options: tuple[Any, ...], asked: Text = texts.WHICH_ONE
+) -> Ask:
     declared = tool.slots.get(slot.name)
-    question = texts.filled(texts.WHICH_ONE, text=_said(slot)).localized(turn.locale)
+    question = texts.filled(asked, text=_said(slot)).localized(turn.locale)
     if declared is not None and declared.label is not None:
         label = declared.label.localized(turn.locale)
         question = f"{label[:1].upper()}{label[1:]}: {question}"
@@ -167,6 +194,10 @@ def _said(slot: TaskSlot) -> Text:
 
 
 def _ask_for(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> Ask:
+    choices = tool.choices(slot.name)
+    if 0 < len(choices) <= MOST_CANDIDATES:
+        options = [SdkCandidate(c.identity, c.display.localized(turn.locale), "", c.value) for c in choices]
+        return _offer(turn, task, tool, slot, question_of(turn, tool, slot), options)
     turn.plan = replace(turn.plan, question=Question(task.task_id, slot.name))
     return Ask(
         type=PromptType.INPUT,
@@ -184,13 +215,8 @@ def is_demanded(tool: Tool, slot: TaskSlot) -> bool:
 
 def question_of(turn: Turn, tool: Tool, slot: TaskSlot) -> str:
     """The slot's question, after the reason why it is asked (again)."""
-    declared = tool.slots.get(slot.name)
-    if declared is not None:
-        question = declared.question
-    else:
-        question = texts.filled(texts.ASK_LABEL, label=label_of(tool, slot.name))
-    parts = [] if slot.note is None else [slot.note.localized(turn.locale)]
-    return " ".join([*parts, question.localized(turn.locale)])
+    question = tool.question(slot.name).localized(turn.locale)
+    return question if slot.note is None else f"{slot.note.localized(turn.locale)} {question}"
 
 
 def _unfilled(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | Ask | Fail:

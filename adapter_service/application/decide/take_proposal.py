@@ -6,6 +6,7 @@ Called by `apply_observation`. A proposal is checked against the domain before a
 from __future__ import annotations
 
 from adapter_service.application.decide.turn import Turn
+from adapter_service.domain import policy
 from adapter_service.domain.plan import Origin, Plan, Task, TaskSlot, TaskState
 from adapter_service.sdk import (
     ArtifactFill,
@@ -42,6 +43,10 @@ def ask_planner(turn: Turn, text: str, *, begins: bool = False, approval_open: b
         open_question=question,
         approval_open=approval_open,
         tasks=tuple(_summary(task) for task in turn.plan.tasks),
+        workspace=turn.workspace,
+        permitted_tools=frozenset(
+            tool.name for tool in turn.domain.tools if policy.role_permits(turn.command.principal.roles, tool)
+        ),
     )
     return turn.domain.planner.plan(request)
 

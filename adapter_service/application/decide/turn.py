@@ -21,7 +21,15 @@ from adapter_service.domain.failure import ConfirmedStep, Failure, PolicyBlock, 
 from adapter_service.domain.ledger import Execution, ToolCall
 from adapter_service.domain.observation import Observation
 from adapter_service.domain.plan import Plan, Task, TaskState
-from adapter_service.domain.session import MOST_ARTIFACTS, MOST_FACTS, Interaction, Principal, Session
+from adapter_service.domain.session import (
+    MOST_ARTIFACTS,
+    MOST_FACTS,
+    MOST_PARALLEL_READS,
+    Interaction,
+    Principal,
+    Session,
+)
+from adapter_service.domain.workspace import WorkspaceState
 from adapter_service.sdk import (
     ArtifactSummary,
     Domain,
@@ -54,6 +62,7 @@ class DecideCommand:
     supersedes: str
     request_id: str
     known_revision: int = 0
+    workspace_snapshot_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,9 @@ class Situation:
     """What one snapshot of the database says. Contents are immutable and read when needed.
 
     `validations` are those of current versions by artifact id; `executions`, `made`, `inputs` and `results` (the small
-    ones) those of the plan's tasks by call id.
+    ones) those of the plan's tasks by call id. `workspace` is what the session's was at before this decision, and
+    `planned_in` the hash of the one that the plan was made in; `knows_snapshot` is false where the message names a
+    snapshot that the session does not have.
     """
 
     session: Session
@@ -79,6 +90,9 @@ class Situation:
     approval: Approval | None
     policy_version: str
     tool_versions: Mapping[str, str]
+    workspace: WorkspaceState | None = None
+    planned_in: str = ""
+    knows_snapshot: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,11 @@ class ApprovalEnd:
 
 @dataclass
 class Turn:
-    """See the module's text. `plan` is replaced as the computation goes on."""
+    """See the module's text. `plan` is replaced as the computation goes on.
+
+    `workspace` is the domain's view of the workspace, `workspace_state` what the session is at with it, and
+    `workspace_checked` whether the plan has been checked against it.
+    """
 
     command: DecideCommand
     domain: Domain
@@ -101,9 +119,13 @@ class Turn:
     now: datetime
     ids: Ids
     read_content: Callable[[str], bytes]
+    workspace: Any = None
+    workspace_state: WorkspaceState | None = None
+    workspace_checked: bool = False
     plan: Plan = field(init=False)
     memory: Memory = field(init=False)
     approval: Approval | None = field(init=False)
+    parallel_reads: int = MOST_PARALLEL_READS
     verdict: ReplyVerdict | None = None
     blocks: list[PolicyBlock] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
@@ -157,7 +179,9 @@ class Turn:
                 stored = self.read_content(execution.result_sha256)
             self._results[task.tool_call_id] = read_result(self.tool_of(task), parse_stored(stored))
         result = self._results[task.tool_call_id]
-        return result if task.wake_up is None else {**result, "wake_up": dict(task.wake_up)}
+        if task.wake_up is None or not isinstance(result, Mapping):
+            return result
+        return {**result, "wake_up": dict(task.wake_up)}
 
     def say(self, task: Task) -> str:
         """What a done task says in an answer."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from adapter_service.application.ports import Threads
@@ -16,6 +16,8 @@ from adapter_service.domain.decision import ProgressReport
 from adapter_service.domain.errors import NoThreadFree
 from adapter_service.domain.session import AtRevision
 from handrail_rpc.errors import HandrailError, Unavailable
+
+MOST_THREADS_OF_A_DOMAIN = 128  # half of all: what hangs in one domain leaves room for the others and for decisions
 
 T = TypeVar("T")
 
@@ -80,37 +82,52 @@ class Attempt:
 
 
 class RunningFunctions:
-    """Functions of tools that are still running in their threads, those whose attempt has timed out included: until
-    such a thread ends, its change may still come (soundness rule settle_dead).
+    """Functions of tools that are still running, those whose attempt has timed out included: until such a function
+    ends, its change may still come (soundness rule settle_dead). One domain's never take all the threads.
     """
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
         self._lock = threading.Lock()
         self._running: Counter[str] = Counter()
+        self._in_threads: Counter[str] = Counter()
 
-    def of(self, tool_call_id: str) -> Threads:
+    def of(self, tool_call_id: str, domain: str) -> Threads:
         """Threads for the functions of one call."""
-        return _CountedThreads(self._threads, lambda change: self._count(tool_call_id, change))
+        return _CountedThreads(self._threads, self, tool_call_id, domain)
 
     def is_running(self, tool_call_id: str) -> bool:
         """Whether a function of the call is running. Safe from any thread."""
         with self._lock:
             return self._running[tool_call_id] > 0
 
-    def _count(self, tool_call_id: str, change: int) -> None:
+    def enter(self, tool_call_id: str, domain: str) -> None:
+        """Count a function, in a thread of `domain` unless that is "". Raises NoThreadFree at the domain's limit."""
         with self._lock:
-            self._running[tool_call_id] += change
+            if domain:
+                if self._in_threads[domain] >= MOST_THREADS_OF_A_DOMAIN:
+                    raise NoThreadFree(MOST_THREADS_OF_A_DOMAIN)
+                self._in_threads[domain] += 1
+            self._running[tool_call_id] += 1
+
+    def leave(self, tool_call_id: str, domain: str) -> None:
+        """The end of what `enter` counted. Safe from any thread."""
+        with self._lock:
+            if domain:
+                self._in_threads[domain] -= 1
+            self._running[tool_call_id] -= 1
             if not self._running[tool_call_id]:
                 del self._running[tool_call_id]
 
 
 class _CountedThreads:
-    """`ports.Threads` that counts what has begun and not ended, in the thread itself."""
+    """`ports.Threads` that counts what has begun and not ended, in the function's own thread or loop."""
 
-    def __init__(self, threads: Threads, count: Callable[[int], None]) -> None:
+    def __init__(self, threads: Threads, functions: RunningFunctions, tool_call_id: str, domain: str) -> None:
         self._threads = threads
-        self._count = count
+        self._functions = functions
+        self._tool_call_id = tool_call_id
+        self._domain = domain
 
     async def run(self, function: Callable[[], T]) -> T:
         """As `ports.Threads.run`. Canceling leaves the count to the thread, which goes on."""
@@ -121,12 +138,31 @@ class _CountedThreads:
             try:
                 return function()
             finally:
-                self._count(-1)
+                self._functions.leave(self._tool_call_id, self._domain)
 
-        self._count(1)
+        self._functions.enter(self._tool_call_id, self._domain)
         try:
             return await self._threads.run(counted)
         except (NoThreadFree, RuntimeError):
             if not begun.is_set():  # no thread was free: the function will never run
-                self._count(-1)
+                self._functions.leave(self._tool_call_id, self._domain)
             raise
+
+    async def run_async(self, domain: str, begin: Callable[[], Awaitable[T]]) -> T:
+        """As `ports.Threads.run_async`. What goes on although it was canceled is counted until it ends."""
+        entered = threading.Lock()  # taken by the function where it begins, else by the caller that gives up
+
+        async def counted() -> T:
+            if not entered.acquire(blocking=False):
+                raise asyncio.CancelledError
+            try:
+                return await begin()
+            finally:
+                self._functions.leave(self._tool_call_id, "")
+
+        self._functions.enter(self._tool_call_id, "")
+        try:
+            return await self._threads.run_async(domain, counted)
+        finally:
+            if entered.acquire(blocking=False):
+                self._functions.leave(self._tool_call_id, "")

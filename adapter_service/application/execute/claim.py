@@ -201,7 +201,7 @@ def mismatch(tx: Transaction, command: ExecuteCommand, domain: Domain, call: Too
     if not intact:  # before anything is read from the bytes
         return Refused(ExecutionState.BLOCKED, block=_block(policy.APPROVAL_STALE, command, call))
     approval = tx.calls.find_approval(call.approval_digest) if call.approval_digest else None
-    found = compare(approval, _world(tx, domain, tool, call, approval, now))
+    found = compare(approval, world_of_call(tx, domain, tool, call, approval, now))
     if found is not None:
         return Refused(ExecutionState.BLOCKED, block=_block(policy.rule_for(found.code), command, call))
     if call.target and tx.calls.target_is_busy(domain.name, call.target, besides=call.tool_call_id):
@@ -220,7 +220,7 @@ def _unapproved_mismatch(tx: Transaction, domain: Domain, tool: Tool, intact: bo
     return None
 
 
-def _world(
+def world_of_call(
     tx: Transaction, domain: Domain, tool: Tool, call: ToolCall, approval: Approval | None, now: datetime
 ) -> World:
     """The world in this transaction. The artifact is the one that the stored input names, at its current version."""

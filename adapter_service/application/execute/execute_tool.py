@@ -27,9 +27,12 @@ from adapter_service.application.execute.claim import (
     stale_at_write,
 )
 from adapter_service.application.execute.record_outcome import broken_result, derive, record_refusal, record_success
-from adapter_service.application.execute.run_tool import ToolEnded, call_tool, load_arguments, probe
+from adapter_service.application.execute.run_tool import ResultBroken, ToolEnded, call_tool, load_arguments, probe
+from adapter_service.application.execute.workspace_of_call import NO_WORKSPACE, CallWorkspace, open_for_call
 from adapter_service.application.ports import Clock, Codec, Domains, Ids, Threads, Transaction, UnitOfWork
 from adapter_service.application.read_set import reads_of
+from adapter_service.application.workspace import own_writes
+from adapter_service.application.workspace.open_workspace import OpenWorkspaces
 from adapter_service.domain.artifact import Read
 from adapter_service.domain.decision import ProgressReport
 from adapter_service.domain.errors import AttemptElsewhere, NoThreadFree
@@ -59,6 +62,7 @@ class ExecuteTool:
         codec: Codec,
         threads: Threads,
         owner: str,
+        workspaces: OpenWorkspaces,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._domains = domains
@@ -67,6 +71,7 @@ class ExecuteTool:
         self._codec = codec
         self._threads = threads
         self._owner = owner
+        self._workspaces = workspaces
         self._live: dict[str, Attempt] = {}
         self._functions = RunningFunctions(threads)
         self._tasks: set[asyncio.Task[AtRevision]] = set()
@@ -181,6 +186,14 @@ class ExecuteTool:
         tool = domain.tool(call.tool) if domain.has_tool(call.tool) else None
         base = input_base(call.input_bytes) if tool is not None and tool.base is not None else None
         context = ToolContext(self._clock(), call.idempotency_key, command.locale, attempt.report, base or "")
+        seen = NO_WORKSPACE
+        if tool is not None and domain.workspace is not None:
+            try:
+                seen = await open_for_call(self._workspaces, self._threads, domain, tool, claimed, command)
+            except ToolEnded as ended:
+                refused = ended_without_result(domain, claimed, ended.state, ended.trouble)
+                return await self._refuse(command, claimed, refused)
+            context = replace(context, workspace=seen.view)
         if claimed.orphan:
             recovered = await self._recover(command, domain, claimed, tool, context)
             if isinstance(recovered, AtRevision):
@@ -192,18 +205,21 @@ class ExecuteTool:
             if self._clock() >= claimed.execution.lease_until:
                 # A lapsed attempt does not call (settle_dead); while the lease holds nobody can have taken over.
                 raise AttemptElsewhere(call.tool_call_id)
-            reads = reads_of(domain, tool, call) if tool.validates else ()
-            threads = self._functions.of(call.tool_call_id)
-            result = await call_tool(domain, tool, claimed, arguments, context, threads)
+            reads = reads_of(domain, tool, call, seen.sha256) if tool.validates else ()
+            threads = self._functions.of(call.tool_call_id, domain.name)
+            with own_writes.collected() as written:
+                result = await call_tool(domain, tool, claimed, arguments, context, threads)
         except ToolEnded as ended:
             refused = ended_without_result(domain, claimed, ended.state, ended.trouble)
             return await self._refuse(command, claimed, refused)
         except BaseChanged:
             return await self._refuse(command, claimed, stale_at_write(command, domain, claimed))
-        except ValueError as error:
-            logger.error("result has no canonical form", tool=tool.name, exc_info=error)
-            return await self._refuse(command, claimed, broken_result(domain, claimed))
-        return await self._succeed(command, domain, tool, claimed, result, reads)
+        except ResultBroken as broken:
+            logger.error("result cannot be kept", tool=tool.name, exc_info=broken.error)
+            return await self._refuse(command, claimed, broken_result(domain, claimed, broken.error))
+        # The hash over all files of a large workspace takes a while, in which other calls go on.
+        seen = await asyncio.to_thread(seen.after, written) if written else seen
+        return await self._succeed(command, domain, tool, claimed, result, reads, seen)
 
     async def _recover(
         self, command: ExecuteCommand, domain: Domain, claimed: Claimed, tool: Tool | None, context: ToolContext
@@ -241,6 +257,7 @@ class ExecuteTool:
         claimed: Claimed,
         result: object,
         reads: tuple[Read, ...] = (),
+        seen: CallWorkspace = NO_WORKSPACE,
     ) -> AtRevision:
         try:
             # What happened is not lost because threads are short.
@@ -251,11 +268,11 @@ class ExecuteTool:
         except Exception as error:
             # The boundary to a domain's callbacks.
             logger.error("callback failed on a result", tool=tool.name, exc_info=error)
-            return await self._refuse(command, claimed, broken_result(domain, claimed))
+            return await self._refuse(command, claimed, broken_result(domain, claimed, error))
         return await self._record(
             command,
             lambda tx: record_success(
-                tx, command, domain, claimed, success, now=self._clock(), ids=self._ids, codec=self._codec
+                tx, command, domain, claimed, success, now=self._clock(), ids=self._ids, codec=self._codec, seen=seen
             ),
         )
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from adapter_service.application.artifact_content import encode_content
+from adapter_service.application.artifact_content import ContentTooLarge, encode_content
 from adapter_service.application.decide.prepare_input import input_arguments
 from adapter_service.application.execute.claim import Claimed, ExecuteCommand, Refused, unknown_trouble
+from adapter_service.application.execute.workspace_of_call import NO_WORKSPACE, CallWorkspace
 from adapter_service.application.findings import read_findings, read_result, records
 from adapter_service.application.ports import Codec, Ids, Transaction
 from adapter_service.domain import failure_texts as texts
@@ -37,6 +38,7 @@ class MadeContent:
     data: bytes
     sha256: str
     sources: tuple[str, ...]
+    data_scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def derive(tool: Tool, call: ToolCall, result: Any, locale: str, reads: tuple[Re
     if tool.makes is not None:
         content = encode_content(tool.makes.media_type, tool.makes.content(value))
         if len(content) > MOST_ARTIFACT_BYTES:
-            raise ValueError(f"the artifact is larger than {MOST_ARTIFACT_BYTES} bytes")
+            raise ContentTooLarge(texts.THE_ARTIFACT, len(content), MOST_ARTIFACT_BYTES)
         made = MadeContent(
             tool.makes.kind,
             tool.makes.media_type,
@@ -67,12 +69,18 @@ def derive(tool: Tool, call: ToolCall, result: Any, locale: str, reads: tuple[Re
             content,
             sha256_hex(content),
             tuple(tool.makes.sources(value)),
+            tool.makes.data_scope(value),
         )
+    summary = tool.say(value, locale)[:MOST_SUMMARY_CHARACTERS]
+    referents = tuple(tool.referents(value))
+    # Text that can be neither stored nor sent is found here, and not when an outcome is to be recorded.
+    told = [summary, *(text for each in referents for text in (each.kind, each.identity, each.display_name))]
+    canonical_json(told if made is None else [*told, made.title, made.data_scope, *made.sources])
     return Success(
         result_bytes=data,
         result_sha256=sha256_hex(data),
-        summary=tool.say(value, locale)[:MOST_SUMMARY_CHARACTERS],
-        referents=tuple(tool.referents(value)),
+        summary=summary,
+        referents=referents,
         made=made,
         validation=_validation(tool, call, result, reads) if tool.validates else None,
     )
@@ -112,13 +120,18 @@ def record_success(
     now: datetime,
     ids: Ids,
     codec: Codec,
+    seen: CallWorkspace = NO_WORKSPACE,
 ) -> bytes:
     """Store a result and everything it makes; returns the outcome's bytes, or those recorded before."""
     stored = _recorded_before(tx, claimed)
     if stored is not None:
         return stored
     call = claimed.call
-    made = _add_version(tx, command, domain, call, success.made, now, ids) if success.made is not None else None
+    made = (
+        _add_version(tx, command, domain, call, success.made, now, ids, seen.sha256)
+        if success.made is not None
+        else None
+    )
     if success.made is not None and made is None:
         trouble = Trouble("tool_failed", texts.filled(texts.ARTIFACT_MOVED, title=domain.tool(call.tool).title))
         refused = Refused(
@@ -134,6 +147,7 @@ def record_success(
         interaction = tx.interactions.find(call.interaction_id)
         if interaction is not None and not interaction.closed:
             tx.sessions.remember(command.domain_session_id, success.referents)
+    seen.record(tx, call.interaction_id)
     tx.sessions.touch(command.domain_session_id)
     receipt = Receipt(claimed.execution.execution_id, call.idempotency_key, now, success.result_sha256, success.summary)
     artifacts = () if made is None else (made,)
@@ -144,6 +158,7 @@ def record_success(
         state=ExecutionState.SUCCEEDED,
         outcome_bytes=data,
         result_sha256=success.result_sha256,
+        workspace_sha256=seen.sha256,
     )
     tx.calls.settle(settled, now)
     return data
@@ -212,6 +227,7 @@ def _add_version(
     made: MadeContent,
     now: datetime,
     ids: Ids,
+    workspace_sha256: str,
 ) -> ArtifactReference | None:
     """The new version's reference; None where the revised artifact is no longer at the version that was revised."""
     tool = domain.tool(call.tool)
@@ -241,9 +257,19 @@ def _add_version(
         input_sha256=call.input_sha256,
         sources=made.sources,
         create_time=now,
+        data_scope=made.data_scope,
+        input_artifacts=_input_artifacts(tool, call),
+        workspace_sha256=workspace_sha256,
     )
     tx.artifacts.add_version(new)
     return new.reference
+
+
+def _input_artifacts(tool: Tool, call: ToolCall) -> tuple[ArtifactReference, ...]:
+    """The versions that the call read, as its input names them."""
+    arguments = input_arguments(call.input_bytes)
+    named = [arguments[name] for name in tool.artifacts if arguments.get(name) is not None]
+    return tuple(ArtifactReference(each["artifact_id"], each["version"], each["sha256"]) for each in named)
 
 
 def settle_artifacts(tx: Transaction, domain: Domain, call: ToolCall) -> None:
@@ -255,12 +281,19 @@ def settle_artifacts(tx: Transaction, domain: Domain, call: ToolCall) -> None:
             tx.artifacts.mark_settled(named["artifact_id"], named["version"], call.tool)
 
 
-def broken_result(domain: Domain, claimed: Claimed) -> Refused:
-    """The tool returned something its own callbacks cannot read. A change may have happened: then it is unknown."""
+def broken_result(domain: Domain, claimed: Claimed, error: Exception) -> Refused:
+    """The tool returned something that cannot be kept, or that its own callbacks cannot read. A change may have
+    happened: then it is unknown.
+    """
     call = claimed.call
+    source_code = "tool_result_too_large" if isinstance(error, ContentTooLarge) else "result_unreadable"
     if call.effect.needs_approval:
-        trouble = unknown_trouble(domain, call, "result_unreadable")
-        return Refused(ExecutionState.UNKNOWN, trouble=trouble)
-    explanation = texts.filled(texts.TOOL_FAILED, title=domain.tool(call.tool).title)
-    trouble = Trouble("tool_failed", explanation, source_code="result_unreadable")
+        return Refused(ExecutionState.UNKNOWN, trouble=unknown_trouble(domain, call, source_code))
+    title = domain.tool(call.tool).title
+    if isinstance(error, ContentTooLarge):
+        size, limit = (Text(f"{number}", f"{number}") for number in (error.size, error.limit))
+        explanation = texts.filled(texts.RESULT_TOO_LARGE, title=title, what=error.what, size=size, limit=limit)
+        trouble = Trouble("tool_result_too_large", explanation, helpful_action=texts.RESULT_TOO_LARGE_HELP)
+        return Refused(ExecutionState.FAILED, trouble=trouble)
+    trouble = Trouble("tool_failed", texts.filled(texts.TOOL_FAILED, title=title), source_code=source_code)
     return Refused(ExecutionState.FAILED, trouble=trouble)

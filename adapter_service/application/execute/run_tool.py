@@ -1,18 +1,21 @@
 """Calls one tool function: builds its arguments from the stored bytes, bounds its time, isolates it (A4, A6).
 
-Called by `execute_tool` after the claim is durable. Synchronous functions run each in a thread of its own.
+Called by `execute_tool` after the claim is durable. Synchronous functions run each in a thread of its own,
+asynchronous ones in an event loop of their domain. There the result gets its JSON form, too: it may be large, or
+computed only when it is looked at.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
-from adapter_service.application.artifact_content import parse_content, parse_stored
+from adapter_service.application.artifact_content import ContentTooLarge, parse_content, parse_stored
 from adapter_service.application.decide.prepare_input import input_arguments
 from adapter_service.application.execute.claim import Claimed, unknown_trouble
 from adapter_service.application.findings import finding_json
@@ -22,10 +25,23 @@ from adapter_service.domain.artifact import ArtifactVersion
 from adapter_service.domain.errors import NoThreadFree
 from adapter_service.domain.ledger import ExecutionState, Trouble
 from adapter_service.domain.session import MOST_ARTIFACT_BYTES
-from adapter_service.sdk import NOT_EXECUTED, BaseChanged, Domain, Finding, NotExecuted, Tool, ToolContext, ToolError
+from adapter_service.sdk import (
+    NOT_EXECUTED,
+    BaseChanged,
+    Domain,
+    Finding,
+    NotExecuted,
+    Text,
+    Tool,
+    ToolContext,
+    ToolError,
+)
 from handrail_rpc import crash_points
 from handrail_rpc.digest import canonical_json, sha256_hex
 from handrail_rpc.logging import get_logger
+
+MOST_EXPLANATION_CHARACTERS = 2000
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 logger = get_logger(__name__)
 
@@ -41,6 +57,14 @@ class ToolEnded(Exception):
         super().__init__(trouble.code)
         self.state = state
         self.trouble = trouble
+
+
+class ResultBroken(Exception):
+    """The tool returned something that has no JSON form or is too large; `error` says which."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(type(error).__name__)
+        self.error = error
 
 
 async def load_arguments(unit_of_work: UnitOfWork, tool: Tool, claimed: Claimed) -> dict[str, Any]:
@@ -82,18 +106,23 @@ async def call_tool(
     """The result in JSON form.
 
     Raises ToolEnded for a failed call, BaseChanged for a change that found another base than the approved one, and
-    ValueError for a result without a canonical form.
+    ResultBroken for a result that cannot be kept.
     """
     if tool.context_parameter:
         arguments = {**arguments, tool.context_parameter: context}
     limit = asyncio.timeout(claimed.call.timeout.total_seconds())
     try:
         async with limit:
-            result = await _invoke(tool.function, arguments, threads)
+            return await _invoke(domain.name, tool, arguments, threads)
+    except ResultBroken:
+        raise
     except BaseChanged as error:
         if claimed.call.effect.needs_approval:
             raise
-        raise _broken_off(domain, tool, claimed) from error
+        # What it reads is changing under it: another attempt sees the new state.
+        explanation = texts.filled(texts.TOOL_FAILED, title=tool.title)
+        trouble = Trouble("tool_failed", explanation, texts.TRY_AGAIN, "base_changed", retryable=True)
+        raise ToolEnded(ExecutionState.FAILED, trouble) from error
     except ToolError as error:
         raise ToolEnded(ExecutionState.FAILED, _reported(error)) from error
     except NoThreadFree as error:
@@ -101,13 +130,12 @@ async def call_tool(
         explanation = texts.filled(texts.TOOL_FAILED, title=tool.title)
         trouble = Trouble("tool_failed", explanation, texts.TRY_AGAIN, error.reason.lower(), retryable=True)
         raise ToolEnded(ExecutionState.FAILED, trouble) from error
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         if limit.expired():
             raise _timed_out(domain, tool, claimed) from error
         # The boundary to a domain's code: its exceptions stay in the log, users get the generic text.
         logger.error("tool failed", tool=tool.name, exc_info=error)
         raise _broken_off(domain, tool, claimed) from error
-    return _json_form(tool, result)
 
 
 def _broken_off(domain: Domain, tool: Tool, claimed: Claimed) -> ToolEnded:
@@ -139,57 +167,79 @@ async def probe(
         return None
     try:
         async with asyncio.timeout(seconds):
-            result = await threads.run(lambda: _probe(function, arguments, context))
-        return result if result is None or result is NOT_EXECUTED else _json_form(tool, result)
+            return await threads.run(lambda: _probe(tool, function, arguments, context))
     except Exception as error:
         logger.error("probe failed", tool=tool.name, exc_info=error)
         return None
 
 
-async def _invoke(function: Callable[..., Any], arguments: dict[str, Any], threads: Threads) -> Any:
-    if inspect.iscoroutinefunction(function):
-        crash_points.reach("adapter.tool.before")
-        result = await function(**arguments)
-        crash_points.reach("adapter.tool.after")
-        return result
-    result = await threads.run(lambda: _call(function, arguments))
-    return await result if inspect.isawaitable(result) else result
+async def _invoke(domain: str, tool: Tool, arguments: dict[str, Any], threads: Threads) -> Any:
+    if inspect.iscoroutinefunction(tool.function):
+        return await threads.run_async(domain, lambda: _call_async(tool, arguments))
+    result = await threads.run(lambda: _call(tool, arguments))
+    return await threads.run_async(domain, lambda: _awaited(tool, result)) if inspect.isawaitable(result) else result
 
 
-def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+async def _call_async(tool: Tool, arguments: dict[str, Any]) -> Any:
     crash_points.reach("adapter.tool.before")
-    result = function(**arguments)
+    result = await tool.function(**arguments)
     crash_points.reach("adapter.tool.after")
-    return result
+    return _kept(tool, result)
 
 
-def _probe(function: Callable[..., Any], arguments: dict[str, Any], context: ToolContext) -> Any:
+def _call(tool: Tool, arguments: dict[str, Any]) -> Any:
+    crash_points.reach("adapter.tool.before")
+    result = tool.function(**arguments)
+    crash_points.reach("adapter.tool.after")
+    return result if inspect.isawaitable(result) else _kept(tool, result)
+
+
+async def _awaited(tool: Tool, result: Awaitable[Any]) -> Any:
+    return _kept(tool, await result)
+
+
+def _probe(tool: Tool, function: Callable[..., Any], arguments: dict[str, Any], context: ToolContext) -> Any:
     crash_points.reach("adapter.probe.before")
     result = function(arguments, context)
     crash_points.reach("adapter.probe.after")
-    return result
+    return result if result is None or result is NOT_EXECUTED else _kept(tool, result)
+
+
+def _kept(tool: Tool, result: Any) -> Any:
+    """The JSON form; its errors are told apart from the tool's own, although it may run code of the result's types."""
+    try:
+        return _json_form(tool, result)
+    except Exception as error:
+        raise ResultBroken(error) from error
 
 
 def _json_form(tool: Tool, result: Any) -> Any:
-    """What is stored and what callbacks get. Raises NotCanonical or ValueError for a result without JSON form."""
-    try:
-        if tool.validates:
-            result = [finding_json(item) if isinstance(item, Finding) else item for item in result]
-        data = canonical_json(to_jsonable_python(result))
-    except (PydanticSerializationError, TypeError) as error:
-        raise ValueError("the result has no JSON form") from error
+    """What is stored and what callbacks get. Raises ContentTooLarge, and whatever a result without JSON form raises."""
+    if tool.validates:
+        result = [finding_json(item) if isinstance(item, Finding) else item for item in result]
+    # Any bytes have a base64 form, only some a UTF-8 one.
+    data = canonical_json(to_jsonable_python(result, bytes_mode="base64"))
     if len(data) > MOST_ARTIFACT_BYTES:
-        raise ValueError(f"the result is larger than {MOST_ARTIFACT_BYTES} bytes")
+        raise ContentTooLarge(texts.THE_RESULT, len(data), MOST_ARTIFACT_BYTES)
     return parse_stored(data)
 
 
 def _reported(error: ToolError) -> Trouble:
+    """What the tool tells, bounded and in characters that can be stored and sent: no outcome is lost for its words."""
     return Trouble(
-        code=error.code,
-        explanation=error.explanation,
-        helpful_action=error.helpful_action,
-        source_code=error.source_code,
+        code=error.code if _CODE.fullmatch(error.code) else "tool_failed",
+        explanation=_bounded(error.explanation),
+        helpful_action=None if error.helpful_action is None else _bounded(error.helpful_action),
+        source_code=_plain(error.source_code),
         correctable=error.correctable,
         retryable=error.retryable,
         slot=error.slot,
     )
+
+
+def _bounded(text: Text) -> Text:
+    return Text(_plain(text.en), _plain(text.ru))
+
+
+def _plain(text: str) -> str:
+    return str(text or "")[:MOST_EXPLANATION_CHARACTERS].encode("utf-8", "replace").decode("utf-8")

@@ -1,6 +1,7 @@
 """What the tools about places say about their results: sentences, citations, referents, limitations (F3, F4, H4).
 
-Called by the tool declarations; flight plans are told in plan_answers.py. An airport is named as "Name (ICAO)"
+Called by the tool declarations; flight plans are told in plan_answers.py, searches in
+search_answers.py. An airport is named as "Name (ICAO)"
 wherever it is named; nothing is claimed beyond the result.
 """
 
@@ -12,13 +13,9 @@ from typing import Any, Final
 from adapter_service.domains.aviation.catalogue import find_airport
 from adapter_service.domains.aviation.countries import country_name
 from adapter_service.domains.aviation.planner.follow_ups import topic_referent
-from adapter_service.domains.aviation.planner.references import AIRPORT, AIRPORT_OPTION, position_referent
+from adapter_service.domains.aviation.planner.references import AIRPORT, position_referent
 from adapter_service.sdk import EntityCitation, Referent
 
-# More airports than this are counted, not listed, in an answer.
-_MOST_LISTED: Final = 20
-# More than this is no list that "there" could choose from.
-_MOST_OPTIONS: Final = 10
 DOCUMENT_TYPE: Final = "airport"
 
 
@@ -32,7 +29,8 @@ def named(airport: Mapping[str, Any]) -> str:
     return f"{airport['name']} ({airport['icao']})"
 
 
-def _located(airport: Mapping[str, Any], locale: str) -> str:
+def located(airport: Mapping[str, Any], locale: str) -> str:
+    """ "Berlin Brandenburg Airport (EDDB), Berlin, Germany"."""
     parts = [named(airport), airport["city"], country_name(airport["country"], locale)]
     return ", ".join(part for part in parts if part)
 
@@ -43,7 +41,8 @@ def known_airport(icao: str | None) -> str:
     return f"{airport.name} ({airport.icao})" if airport else "?"
 
 
-def _km(distance: float, locale: str) -> str:
+def kilometres(distance: float, locale: str) -> str:
+    """ "1,234.5 km", «1 234,5 км»."""
     text = f"{distance:,.1f}"
     return f"{text.replace(',', ' ').replace('.', ',')} км" if is_russian(locale) else f"{text} km"
 
@@ -115,96 +114,6 @@ def limit_position(result: Any, locale: str) -> tuple[str, ...]:
 # --- airports -----------------------------------------------------------------------------------------------------
 
 
-def _item(airport: Mapping[str, Any], locale: str) -> str:
-    distance = airport.get("distance_km")
-    return _located(airport, locale) + (f" — {_km(distance, locale)}" if distance is not None else "")
-
-
-def say_search(result: Any, locale: str) -> str:
-    """What was found, and in which data (H4)."""
-    airports, total = result["airports"], result["total"]
-    source = result["scope"]["source"]
-    data = f"Источник: каталог {source}." if is_russian(locale) else f"Source: the {source} catalogue."
-    if not airports:
-        nothing = "Таких аэропортов не найдено." if is_russian(locale) else "No such airport was found."
-        return f"{nothing} {data}"
-    if len(airports) == 1 and (total == 1 or result["limit"] == 1):
-        head = _single_head(result, locale)
-        return f"{head}: {_item(airports[0], locale)}. {data}"
-    lines = [f"{result['offset'] + index}. {_item(a, locale)}" for index, a in enumerate(airports[:_MOST_LISTED], 1)]
-    return "\n".join([_list_head(result, len(lines), locale), *lines, data])
-
-
-def _single_head(result: Mapping[str, Any], locale: str) -> str:
-    if result["offset"]:
-        return "Найден" if is_russian(locale) else "Found"
-    heads = {
-        "distance": ("The nearest airport", "Ближайший аэропорт"),
-        "distance_desc": ("The farthest airport", "Самый дальний аэропорт"),
-    }
-    en, ru = heads.get(result["sort"], ("Found", "Найден"))
-    if result["total"] == 1 and result["limit"] > 1:
-        en, ru = "One airport was found", "Найден один аэропорт"
-    return ru if is_russian(locale) else en
-
-
-_NUMBERS_EN: Final = ("", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS_RU: Final = ("", "", "Два", "Три", "Четыре", "Пять", "Шесть", "Семь", "Восемь", "Девять", "Десять")
-
-
-def _list_head(result: Mapping[str, Any], shown: int, locale: str) -> str:
-    total = result["total"]
-    ranked = {"distance": ("nearest", "ближайших"), "distance_desc": ("farthest", "самых дальних")}.get(result["sort"])
-    if ranked and result.get("radius_km") is None and shown < total and not result["offset"]:
-        # Every airport has some distance: how many there are in all says nothing.
-        noun = plural_ru(shown, "аэропорт", "аэропорта", "аэропортов")
-        in_words = shown < len(_NUMBERS_EN)
-        if is_russian(locale):
-            return f"{_NUMBERS_RU[shown] if in_words else shown} {ranked[1]} {noun}:"
-        return f"The {_NUMBERS_EN[shown] if in_words else shown} {ranked[0]} airports:"
-    if is_russian(locale):
-        found = f"Найдено {total} {plural_ru(total, 'аэропорт', 'аэропорта', 'аэропортов')}"
-        return f"{found}:" if shown == total else f"{found}, вот {shown} из них:"
-    return f"{total} airports were found:" if shown == total else f"{total} airports were found, {shown} are shown:"
-
-
-def cite_search(result: Any) -> tuple[EntityCitation, ...]:
-    """The airports that the answer lists."""
-    return tuple(EntityCitation(DOCUMENT_TYPE, airport["icao"]) for airport in result["airports"][:_MOST_LISTED])
-
-
-def refer_search(result: Any) -> tuple[Referent, ...]:
-    """ "There" after one airport, or after the nearest, is that one; after another list it is a choice."""
-    airports = result["airports"]
-    centred = result["sort"] in ("distance", "distance_desc")
-    topic = topic_referent(
-        "search_airports",
-        sort=result["sort"],
-        limit=result["limit"] if centred else None,
-        radius_km=result.get("radius_km"),
-    )
-    if len(airports) == 1:
-        return topic, Referent(AIRPORT, airports[0]["icao"], named(airports[0]))
-    return topic, *(Referent(AIRPORT_OPTION, airport["icao"], named(airport)) for airport in airports[:_MOST_OPTIONS])
-
-
-def limit_search(result: Any, locale: str) -> tuple[str, ...]:
-    """What the catalogue covers, and what the search left out."""
-    scope = result["scope"]
-    return (scope["note_ru"] if is_russian(locale) else scope["note_en"],)
-
-
-def view_search(result: Any) -> Any:
-    """The count and the airports' identities, without their details (H1)."""
-    return {
-        "total": result["total"],
-        "airports": [
-            {key: airport[key] for key in ("icao", "name", "city", "distance_km") if key in airport}
-            for airport in result["airports"][:_MOST_LISTED]
-        ],
-    }
-
-
 def say_airport(result: Any, locale: str) -> str:
     """Where an airport is, its codes, elevation and time zone."""
     iata = result["iata"]
@@ -215,7 +124,7 @@ def say_airport(result: Any, locale: str) -> str:
     else:
         code = f"IATA code {iata}, " if iata else "no IATA code, "
         details = f"{code}coordinates {where}, elevation {result['elevation_ft']:.0f} ft, time zone {result['tz']}"
-    return f"{_located(result, locale)}: {details}."
+    return f"{located(result, locale)}: {details}."
 
 
 def cite_airport(result: Any) -> tuple[EntityCitation, ...]:
@@ -260,7 +169,7 @@ def say_route(result: Any, locale: str) -> str:
     route = result["properties"]
     ends = f"{named(route['departure'])} – {named(route['destination'])}"
     course = f"{route['initial_course_deg']:.1f}°"
-    distance = f"{_km(route['distance_km'], locale)} ({_nautical_miles(route['distance_km'], locale)})"
+    distance = f"{kilometres(route['distance_km'], locale)} ({_nautical_miles(route['distance_km'], locale)})"
     if is_russian(locale):
         return f"Маршрут построен: {ends}, {distance} по ортодромии, начальный курс {course.replace('.', ',')}."
     return f"Route built: {ends}, {distance} along the great circle, initial course {course}."

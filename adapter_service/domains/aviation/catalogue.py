@@ -5,9 +5,11 @@ Called by the search, matching, route, weather and flight plan modules; `get_air
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
@@ -93,16 +95,18 @@ class MetropolitanArea:
 @lru_cache(maxsize=1)
 def metropolitan_areas() -> Mapping[str, MetropolitanArea]:
     """The metropolitan areas by code; only airports of this catalogue are members."""
-    known = airports()
+    by_iata = airports_by_iata()
+    areas: dict[str, tuple[str, str, list[str]]] = {}
+    # airportsdata.load_iata_macs() would read the whole catalogue a second time, which no request should wait for.
+    with resources.files(airportsdata).joinpath("iata_macs.csv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            area = areas.setdefault(row["City Code"], (row["City Name"], row["Country"], []))
+            if row["Airport Code"] in by_iata:
+                area[2].append(by_iata[row["Airport Code"]].icao)
     return MappingProxyType(
         {
-            code: MetropolitanArea(
-                code=code,
-                name=str(area["name"]),
-                country=str(area["country"]),
-                icaos=tuple(sorted(row["icao"] for row in area["airports"].values() if row["icao"] in known)),
-            )
-            for code, area in airportsdata.load_iata_macs().items()
+            code: MetropolitanArea(code=code, name=name, country=country, icaos=tuple(sorted(icaos)))
+            for code, (name, country, icaos) in areas.items()
         }
     )
 

@@ -20,10 +20,13 @@ from adapter_service.domains.aviation.tools_flight_plans import (
     VALIDATE_TOOL,
     filing_tool,
 )
+from adapter_service.domains.aviation.tools_weather import weather_tools
 from adapter_service.domains.aviation.warming import INDEXES
+from adapter_service.domains.aviation.weather_reports import ReportFolder
 from adapter_service.sdk import ArtifactKind, Claim, DeclarationError, Domain, DomainEnvironment, Text
 
 OUTBOX_SETTING: Final = "HANDRAIL_AVIATION_OUTBOX"
+WEATHER_SETTING: Final = "HANDRAIL_AVIATION_WEATHER_DIR"
 # Raised with every change of what a tool may do or who may approve it.
 POLICY_VERSION: Final = 1
 
@@ -76,16 +79,22 @@ def identities(text: str) -> frozenset[str]:
 def create_domain(environment: DomainEnvironment) -> Domain:
     """The domain, at once: its place indexes are still being built in the background (warming.py).
 
-    Its outbox is under the domain's folder or where HANDRAIL_AVIATION_OUTBOX says.
-    Raises DeclarationError where that place is a file.
+    Its outbox is under the domain's folder or where HANDRAIL_AVIATION_OUTBOX says; with HANDRAIL_AVIATION_WEATHER_DIR
+    the weather comes from reports in that folder, and there is a forecast. Raises DeclarationError where one of these
+    places is a file.
     """
+    weather = _weather_folder(environment)
     domain = Domain(
         name="aviation",
         title=Text("Aviation", "Авиация"),
         version="1.0.0",
         policy_version=POLICY_VERSION,
-        tools=(*AIRPORT_TOOLS, DRAFT_TOOL, VALIDATE_TOOL, REVISE_TOOL, filing_tool(_outbox(environment))),
-        planner=AviationPlanner(),
+        tools=(
+            *AIRPORT_TOOLS,
+            *weather_tools(weather),
+            *(DRAFT_TOOL, VALIDATE_TOOL, REVISE_TOOL, filing_tool(_outbox(environment))),
+        ),
+        planner=AviationPlanner(has_forecasts=weather is not None),
         resolvers=resolvers(),
         artifact_kinds=(ArtifactKind(name=ROUTE, title=Text("route", "маршрут")), PLAN_KIND),
         identities=identities,
@@ -101,3 +110,14 @@ def _outbox(environment: DomainEnvironment) -> Path:
     if outbox.exists() and not outbox.is_dir():
         raise DeclarationError(f"{OUTBOX_SETTING} must name a folder, and {outbox} is a file")
     return outbox
+
+
+def _weather_folder(environment: DomainEnvironment) -> ReportFolder | None:
+    """A folder that is not there yet is no mistake: reports may come later."""
+    setting = environment.settings.get(WEATHER_SETTING, "").strip()
+    if not setting:
+        return None
+    folder = Path(setting)
+    if folder.exists() and not folder.is_dir():
+        raise DeclarationError(f"{WEATHER_SETTING} must name a folder, and {folder} is a file")
+    return ReportFolder(folder)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .catalogue import find_airport
 from .errors import InputInvalid
+from .flight_plan_changes import apply_change, is_change
 from .flight_plan_fields import PARSERS, parse_field
 from .flight_plan_groups import FlightRules, FlightType, WakeCategory, level_problem, speed_kt, speed_problem
 from .flight_plan_times import rfc3339
@@ -135,15 +136,21 @@ def revise_flight_plan(
 ) -> dict[str, Any]:
     """The content with the given fields changed, None = unchanged; the old content is left as it is.
 
+    A quantity may be given as a change of what the plan has (flight_plan_changes): "+2", "+60 min", "-2000 ft".
+
     Assumptions are worked out again from the new content, so a new speed gives a new estimated time unless that was
     stated. An empty list of alternates removes them. Raises as draft_flight_plan does.
     """
-    changes = _parsed(_given(locals()), now)
+    given = _given(locals())
     plan = load_flight_plan(flight_plan)
+    present = plan.content()
+    by_amount = {field: value for field, value in given.items() if is_change(field, value)}
+    changes = _parsed({field: value for field, value in given.items() if field not in by_amount}, now)
+    changes |= {field: apply_change(field, present[field], value) for field, value in by_amount.items()}
     assumed = {assumption.field for assumption in plan.assumptions}
     stated = {
         field: value
-        for field, value in plan.content().items()
+        for field, value in present.items()
         if field in PARSERS and value is not None and field not in assumed
     }
     return _completed({**stated, **changes})

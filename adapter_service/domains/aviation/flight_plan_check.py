@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from .catalogue import Airport, find_airport
+from .catalogue import find_airport
 from .flight_plan import FlightPlan, great_circle_minutes, load_flight_plan
+from .flight_plan_agreement import agreement_findings
 from .flight_plan_fields import ACCEPTED, MOST_PERSONS
-from .flight_plan_groups import hhmm, level_problem, speed_problem
-from .geodesy import inverse
-from .wake_categories import wake_category_of
+from .flight_plan_finding import finding
+from .flight_plan_groups import equipment_codes, hhmm, level_problem, speed_problem
 
 REQUIRED_ORDER: Final = (
     "departure_icao",
@@ -38,8 +38,6 @@ EARLIEST_FILING: Final = timedelta(hours=120)
 LATEST_FILING: Final = timedelta(minutes=60)
 # A stated time this much shorter than the great circle at cruising speed needs a strong tail wind all the way.
 _FASTEST_SHARE: Final = 0.8
-
-Severity = Literal["error", "warning"]
 
 # field: (name in English, name in Russian with the form of "missing" that agrees with it)
 _NAMES: Final = {
@@ -76,7 +74,7 @@ def validate_flight_plan(flight_plan: dict[str, Any], now: datetime | None = Non
         *_departure(plan, moment),
         *_lasting(plan),
     ]
-    return sorted(findings, key=lambda finding: finding["severity"] != "error")
+    return sorted(findings, key=lambda found: found["severity"] != "error")
 
 
 def lasting_warnings(flight_plan: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -85,23 +83,12 @@ def lasting_warnings(flight_plan: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _lasting(plan: FlightPlan) -> list[dict[str, Any]]:
-    return [*_times(plan), *_persons(plan), *_agreement(plan), *_semicircular(plan)]
+    return [*_times(plan), *_persons(plan), *agreement_findings(plan)]
 
 
 def is_valid(findings: Sequence[Mapping[str, Any]]) -> bool:
     """May a plan with these findings be filed? Warnings do not forbid it."""
-    return all(finding["severity"] != "error" for finding in findings)
-
-
-def _finding(severity: Severity, field: str, code: str, message_en: str, message_ru: str) -> dict[str, Any]:
-    return {
-        "severity": severity,
-        "path": f"/{field}",
-        "field": field,
-        "code": code,
-        "message_en": message_en,
-        "message_ru": message_ru,
-    }
+    return all(found["severity"] != "error" for found in findings)
 
 
 def _missing(plan: FlightPlan) -> list[dict[str, Any]]:
@@ -109,7 +96,7 @@ def _missing(plan: FlightPlan) -> list[dict[str, Any]]:
     # The estimated time follows from ends and speed: while one of those is missing, it is they that must be asked for.
     derivable = any(getattr(plan, field) is None for field in ("departure_icao", "destination_icao", "cruising_speed"))
     return [
-        _finding("error", field, f"{field}_missing", f"{_NAMES[field][0]} is missing.", f"{_NAMES[field][1]}.")
+        finding("error", field, f"{field}_missing", f"{_NAMES[field][0]} is missing.", f"{_NAMES[field][1]}.")
         for field in (*REQUIRED_ORDER, *rest)
         if getattr(plan, field) is None and not (field == "total_eet_minutes" and derivable)
     ]
@@ -122,7 +109,7 @@ def _aerodromes(plan: FlightPlan) -> list[dict[str, Any]]:
     for field, icao in fields:
         if icao is not None and find_airport(icao) is None:
             findings.append(
-                _finding(
+                finding(
                     "error",
                     field,
                     "aerodrome_unknown",
@@ -132,7 +119,7 @@ def _aerodromes(plan: FlightPlan) -> list[dict[str, Any]]:
             )
     if plan.departure_icao is not None and plan.departure_icao == plan.destination_icao:
         findings.append(
-            _finding(
+            finding(
                 "error",
                 "destination_icao",
                 "aerodromes_equal",
@@ -142,7 +129,7 @@ def _aerodromes(plan: FlightPlan) -> list[dict[str, Any]]:
         )
     if plan.destination_icao in plan.alternate_icaos:
         findings.append(
-            _finding(
+            finding(
                 "error",
                 "alternate_icaos",
                 "alternate_is_destination",
@@ -158,13 +145,14 @@ def _shapes(plan: FlightPlan) -> list[dict[str, Any]]:
     wrong = [
         ("aircraft_id", plan.aircraft_id, r"(?=.*[A-Z])[A-Z0-9]{2,7}", "Callsign", "Позывной"),
         ("aircraft_type", plan.aircraft_type, r"[A-Z][A-Z0-9]{1,3}", "Type designator", "Обозначение типа"),
-        ("equipment", plan.equipment, r"[A-Z][A-Z0-9]*/[A-Z][A-Z0-9]*", "Equipment", "Оборудование"),
     ]
     findings = [
         _shape_finding(field, value, name_en, name_ru)
         for field, value, pattern, name_en, name_ru in wrong
         if value is not None and not re.fullmatch(pattern, value, re.ASCII)
     ]
+    if plan.equipment is not None and equipment_codes(plan.equipment) is None:
+        findings.append(_shape_finding("equipment", plan.equipment, "Equipment", "Оборудование"))
     if plan.cruising_speed is not None and speed_problem(plan.cruising_speed) is not None:
         findings.append(_shape_finding("cruising_speed", plan.cruising_speed, "Speed group", "Группа скорости"))
     if plan.level is not None and level_problem(plan.level) is not None:
@@ -173,7 +161,7 @@ def _shapes(plan: FlightPlan) -> list[dict[str, Any]]:
 
 
 def _shape_finding(field: str, value: str, name_en: str, name_ru: str) -> dict[str, Any]:
-    return _finding(
+    return finding(
         "error",
         field,
         f"{field}_malformed",
@@ -189,7 +177,7 @@ def _departure(plan: FlightPlan, now: datetime) -> list[dict[str, Any]]:
     shown = f"{plan.departure_time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     if ahead <= timedelta(0):
         return [
-            _finding(
+            finding(
                 "error",
                 "departure_time",
                 "departure_time_past",
@@ -199,7 +187,7 @@ def _departure(plan: FlightPlan, now: datetime) -> list[dict[str, Any]]:
         ]
     if ahead > EARLIEST_FILING:
         return [
-            _finding(
+            finding(
                 "warning",
                 "departure_time",
                 "departure_time_early",
@@ -209,7 +197,7 @@ def _departure(plan: FlightPlan, now: datetime) -> list[dict[str, Any]]:
         ]
     if ahead < LATEST_FILING:
         return [
-            _finding(
+            finding(
                 "warning",
                 "departure_time",
                 "departure_time_short_notice",
@@ -226,7 +214,7 @@ def _times(plan: FlightPlan) -> list[dict[str, Any]]:
     for field, minutes in (("total_eet_minutes", eet), ("endurance_minutes", endurance)):
         if minutes is not None and not 1 <= minutes <= 5999:
             findings.append(
-                _finding(
+                finding(
                     "error",
                     field,
                     f"{field}_out_of_range",
@@ -237,7 +225,7 @@ def _times(plan: FlightPlan) -> list[dict[str, Any]]:
     if eet is not None and endurance is not None and endurance < eet + FINAL_RESERVE_MINUTES:
         needed = hhmm(eet + FINAL_RESERVE_MINUTES)
         findings.append(
-            _finding(
+            finding(
                 "error",
                 "endurance_minutes",
                 "endurance_insufficient",
@@ -250,7 +238,7 @@ def _times(plan: FlightPlan) -> list[dict[str, Any]]:
     shortest = great_circle_minutes(plan)
     if eet is not None and shortest is not None and eet < shortest * _FASTEST_SHARE:
         findings.append(
-            _finding(
+            finding(
                 "warning",
                 "total_eet_minutes",
                 "total_eet_too_short",
@@ -267,7 +255,7 @@ def _persons(plan: FlightPlan) -> list[dict[str, Any]]:
     if plan.persons_on_board is None or 1 <= plan.persons_on_board <= MOST_PERSONS:
         return []
     return [
-        _finding(
+        finding(
             "error",
             "persons_on_board",
             "persons_on_board_out_of_range",
@@ -275,87 +263,3 @@ def _persons(plan: FlightPlan) -> list[dict[str, Any]]:
             f"Число людей на борту должно быть от 1 до {MOST_PERSONS}.",
         )
     ]
-
-
-def _agreement(plan: FlightPlan) -> list[dict[str, Any]]:
-    """Groups that contradict each other (Doc 4444, Appendix 2, items 8, 9, 15 and 18)."""
-    findings = []
-    if plan.level == "VFR" and plan.flight_rules == "I":
-        findings.append(
-            _finding(
-                "error",
-                "level",
-                "level_against_rules",
-                "Level VFR does not go with instrument flight rules.",
-                "Уровень VFR несовместим с правилами полётов по приборам.",
-            )
-        )
-    if plan.aircraft_type == "ZZZZ" and "TYP/" not in (plan.other_information or ""):
-        findings.append(
-            _finding(
-                "error",
-                "other_information",
-                "type_of_aircraft_missing",
-                "Type ZZZZ needs the type in item 18, as TYP/.",
-                "Тип ZZZZ требует указать тип в поле 18, после TYP/.",
-            )
-        )
-    known = wake_category_of(plan.aircraft_type)
-    if known is not None and plan.wake_category not in (None, known):
-        findings.append(
-            _finding(
-                "warning",
-                "wake_category",
-                "wake_category_against_type",
-                f"The wake turbulence category of {plan.aircraft_type} is {known}, not {plan.wake_category}.",
-                f"Категория турбулентности следа типа {plan.aircraft_type} — {known}, а не {plan.wake_category}.",
-            )
-        )
-    return findings
-
-
-def _semicircular(plan: FlightPlan) -> list[dict[str, Any]]:
-    """The semicircular rule, ICAO Annex 2, Appendix 3 a).
-
-    By the true course, as the magnetic variation is not known here; hence a warning only.
-    """
-    ends = (find_airport(plan.departure_icao or ""), find_airport(plan.destination_icao or ""))
-    if ends[0] is None or ends[1] is None or ends[0] == ends[1] or plan.level is None:
-        return []
-    if plan.level[0] != "F" or level_problem(plan.level) is not None or plan.flight_rules not in ("I", "V"):
-        return []
-    course = _course(ends[0], ends[1])
-    eastbound = course < 180.0
-    if _fits_semicircle(int(plan.level[1:]), eastbound, visual=plan.flight_rules == "V"):
-        return []
-    half_en, half_ru = ("000°–179°", "000°–179°") if eastbound else ("180°–359°", "180°–359°")
-    return [
-        _finding(
-            "warning",
-            "level",
-            "level_against_semicircular_rule",
-            f"Level {plan.level} is not one of the levels for courses {half_en} (true course {course:.0f}°).",
-            f"Эшелон {plan.level} не относится к эшелонам для курсов {half_ru} (истинный курс {course:.0f}°).",
-        )
-    ]
-
-
-def _course(departure: Airport, destination: Airport) -> float:
-    return inverse(
-        departure.latitude_deg, departure.longitude_deg, destination.latitude_deg, destination.longitude_deg
-    )[1]
-
-
-def _fits_semicircle(level: int, eastbound: bool, visual: bool) -> bool:
-    """Odd thousands of feet to the east, even ones to the west; visual flights 500 ft above them.
-
-    Above FL410 the levels of one direction are 4 000 ft apart: FL450, FL490 to the east, FL430, FL470 to the west.
-    """
-    if visual:
-        return level % 10 == 5 and level < 290 and (level // 10 % 2 == 1) == eastbound
-    thousands, rest = divmod(level, 10)
-    if rest:
-        return False
-    if thousands <= 41:
-        return (thousands % 2 == 1) == eastbound
-    return thousands % 4 == (1 if eastbound else 3)

@@ -20,6 +20,7 @@ from .flight_plan_groups import (
     FlightType,
     WakeCategory,
     arrange_other_information,
+    equipment_codes,
     level_problem,
     speed_problem,
 )
@@ -134,9 +135,9 @@ def parse_wake_category(text: str) -> str:
 
 
 def parse_equipment(text: str) -> str:
-    """Item 10: equipment, a solidus, surveillance equipment."""
+    """Item 10: equipment, a solidus, surveillance equipment; each descriptor of Doc 4444 once."""
     code = _latin(text).replace(" ", "")
-    if not re.fullmatch(r"[A-Z][A-Z0-9]{0,63}/[A-Z][A-Z0-9]{0,19}", code, re.ASCII):
+    if equipment_codes(code) is None:
         raise _refuse("equipment", text)
     return code
 
@@ -238,7 +239,9 @@ def parse_route_text(text: str) -> str:
         return "DCT"
     route = _latin(text)
     if len(route) > LONGEST_ROUTE or not re.fullmatch(
-        r"[A-Z0-9]{1,11}(/[A-Z0-9]{1,11})?( [A-Z0-9]{1,11}(/[A-Z0-9]{1,11})?)*", route
+        # A point or airway; behind a solidus the speed and level from there on; C/ begins a cruise climb.
+        r"(C/)?[A-Z0-9]{1,11}(/[A-Z0-9]{1,13})?( (C/)?[A-Z0-9]{1,11}(/[A-Z0-9]{1,13})?)*",
+        route,
     ):
         raise _refuse("route", text)
     return route

@@ -22,7 +22,7 @@ import rfc8785
 from .catalogue import Airport, require_airport
 from .errors import FilingConflict, InputInvalid
 from .flight_plan import FlightPlan, load_flight_plan
-from .flight_plan_groups import arrange_other_information, hhmm
+from .flight_plan_groups import arrange_other_information, folded, hhmm
 from .flight_plan_times import rfc3339
 
 SCHEMA: Final = "flight_plan_filing/1"
@@ -51,6 +51,8 @@ _NEEDED: Final = (
 def to_fpl_message(flight_plan: dict[str, Any]) -> str:
     """The filed flight plan message (Doc 4444, Appendix 3, FPL) of a complete plan, one line a group of items.
 
+    A line of more than 69 characters goes on in the next.
+
     An aerodrome whose catalogue code is no ICAO location indicator is written ZZZZ, its position in item 18. Raises
     InputInvalid naming the first field that is missing.
     """
@@ -71,7 +73,7 @@ def to_fpl_message(flight_plan: dict[str, Any]) -> str:
         f"-{_item_18(plan, departure, destination, alternates)}",
         f"-E/{hhmm(plan.endurance_minutes or 0)} P/{plan.persons_on_board:03d})",
     )
-    return "\n".join(lines)
+    return "\n".join(part for line in lines for part in folded(line))
 
 
 def _off_block(plan: FlightPlan) -> datetime:

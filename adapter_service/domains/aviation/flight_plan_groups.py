@@ -49,6 +49,51 @@ OTHER_INDICATORS: Final = [
 # Written by the message itself from the plan's own fields; a second one would contradict it.
 OWN_INDICATORS: Final = frozenset({"DEP", "DEST", "DOF", "ALTN"})
 LONGEST_OTHER: Final = 600
+# A line of the message is broken between words only; one with its indicator and hyphen must fit.
+_LONGEST_WORD: Final = 60
+_PBN: Final = re.compile(r"PBN/(?:[A-Z]\d){1,8}")
+
+
+# Item 10: N alone, or these descriptors, each at most once. 64 and 20 characters are the limits of the ATS message;
+# both together must also fit one line of it, behind its hyphen.
+_EQUIPMENT: Final = re.compile(r"[A-DF-IKLORS-Z]|E[1-3]|J[1-7]|M[1-3]|P[1-9]")
+_SURVEILLANCE: Final = re.compile(r"[ACEHILPSX]|B[12]|U[12]|V[12]|D1|G1")
+LONGEST_LINE: Final = 69
+_LONGEST_EQUIPMENT: Final = LONGEST_LINE - 1
+# Levels between which only approved aircraft fly (ICAO Annex 6, Part I, 7.2.6): flight levels, and metric ones.
+RVSM_LEVELS: Final = {"F": (290, 410), "S": (890, 1250)}
+
+
+def equipment_codes(group: str) -> tuple[list[str], list[str]] | None:
+    """The descriptors of item 10a and 10b, or None where the group is malformed."""
+    radio, solidus, surveillance = group.partition("/")
+    if not solidus or len(group) > _LONGEST_EQUIPMENT or len(radio) > 64 or len(surveillance) > 20:
+        return None
+    parts = []
+    for text, pattern in ((radio, _EQUIPMENT), (surveillance, _SURVEILLANCE)):
+        codes = ["N"] if text == "N" else pattern.findall(text)
+        if not codes or "".join(codes) != text or len(set(codes)) != len(codes):
+            return None
+        parts.append(codes)
+    return parts[0], parts[1]
+
+
+def in_rvsm_airspace(level: str) -> bool:
+    """Is a good level group one of those with reduced vertical separation?"""
+    least, greatest = RVSM_LEVELS.get(level[:1], (1, 0))
+    return level != "VFR" and level[:1] in RVSM_LEVELS and least <= int(level[1:]) <= greatest
+
+
+def folded(line: str) -> list[str]:
+    """A line of an ATS message, broken at spaces so that no part is longer than LONGEST_LINE."""
+    lines = [""]
+    for word in line.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if len(longer) <= LONGEST_LINE:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def _group_problem(group: str, limits: dict[str, tuple[int, int, int]]) -> str | None:
@@ -109,12 +154,17 @@ def arrange_other_information(text: str) -> str | None:
         return None
     starts = list(re.finditer(r"(?:^|(?<= ))([A-Z]{3,4})/", text))
     if not starts:
-        return None if "/" in text else f"RMK/{text}"
+        return None if "/" in text or any(len(word) > _LONGEST_WORD for word in text.split()) else f"RMK/{text}"
     if starts[0].start() != 0 or any(start.group(1) not in OTHER_INDICATORS for start in starts):
         return None
     ends = [start.start() for start in starts[1:]] + [len(text)]
     groups = [(start.group(1), text[start.start() : end].strip()) for start, end in zip(starts, ends, strict=True)]
     if any("/" in group.split("/", 1)[1] or group.endswith("/") for _, group in groups):
+        return None
+    indicators = [indicator for indicator, _ in groups]
+    if len(set(indicators)) != len(indicators) or any(len(word) > _LONGEST_WORD for word in text.split()):
+        return None
+    if any(indicator == "PBN" and not _PBN.fullmatch(group) for indicator, group in groups):
         return None
     groups.sort(key=lambda pair: OTHER_INDICATORS.index(pair[0]))
     return " ".join(group for indicator, group in groups if indicator not in OWN_INDICATORS) or None

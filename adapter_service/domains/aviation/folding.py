@@ -116,22 +116,25 @@ def _core_of(everything: Sequence[str]) -> str:
     return " ".join([_EXPANSIONS.get(word, word) for word in kept])
 
 
-def cores(texts: Sequence[str]) -> list[str]:
-    """`core` of many texts in Latin, Greek or Cyrillic letters, none with a line break in it.
-
-    Folded in one go, for the indexes: they hold a quarter of a million names.
-    """
+def folds(texts: Sequence[str]) -> list[str]:
+    """`fold` of many texts in Latin, Greek or Cyrillic letters, none with a line break in it, in one go."""
     text = "\n".join(texts).casefold().replace("й", _SHORT_I)
     text = _COMBINING_MARKS.sub("", unicodedata.normalize("NFKD", text)).replace(_SHORT_I, "й")
     text = _OTHER_LETTERS.sub(lambda letter: letter[0].translate(_LETTERS), text)
-    lines = _GAPS.sub(" ", text).split("\n")
-    return [_core_of(line.split()) if _is_rewritten(line) else line.strip() for line in lines]
+    return [line.strip() for line in _GAPS.sub(" ", text).split("\n")]
+
+
+def cores(texts: Sequence[str]) -> list[str]:
+    """`core` of many texts, as `folds` takes them: the indexes hold a quarter of a million names."""
+    return [_core_of(line.split()) if _is_rewritten(line) else line for line in folds(texts)]
 
 
 def _is_rewritten(folded: str) -> bool:
     everything = folded.split()
     if not _REWRITTEN.isdisjoint(everything):
         return True
+    if folded.isascii():
+        return False
     return is_cyrillic(folded) and any(map(is_generic, everything))
 
 

@@ -46,6 +46,7 @@ _READABLE: Final = re.compile("(?![a-z])[\u0000-\u024f\u0300-\u036f\u0400-\u052f
 # GeoNames lists the IATA code of a city or its main airport among the names ("MUC"). It attaches that airport to the
 # city ("PTY" to Panama City, whose airport is in Tocumen), and is no name.
 _CODE: Final = re.compile(r"[A-Z]{2,4}")
+_LONGEST_CODE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _gazetteer() -> _Gazetteer:
         weight = people * _CAPITAL_FACTOR if (country, key) in capitals else people
         cities.append(City(row["name"], key, country, row["latitude"], row["longitude"], weight))
         for name in (row["name"], *row["alternatenames"]):
-            if _CODE.fullmatch(name):
+            if len(name) <= _LONGEST_CODE and _CODE.fullmatch(name):
                 by_code[name] = (*by_code.get(name, ()), index)
             elif _READABLE.fullmatch(name):
                 names.append(name)
@@ -227,13 +228,12 @@ def _called(keys: Iterable[str]) -> Iterable[int]:
 
 def _close(airport: Airport, indexes: Iterable[int], limit_km: float) -> list[int]:
     """The cities at most so far from the airport; a look at the latitude spares most of the trigonometry."""
-    return [
-        index
-        for index in indexes
-        if abs(city(index).latitude_deg - airport.latitude_deg) * _KM_PER_DEGREE <= limit_km
-        and sphere_distance_m(city(index).vector(), unit_vector(airport.latitude_deg, airport.longitude_deg))
-        <= limit_km * 1000.0
-    ]
+    cities, reach = _gazetteer().cities, limit_km / _KM_PER_DEGREE
+    near = [index for index in indexes if abs(cities[index].latitude_deg - airport.latitude_deg) <= reach]
+    if not near:
+        return near
+    here = unit_vector(airport.latitude_deg, airport.longitude_deg)
+    return [index for index in near if sphere_distance_m(cities[index].vector(), here) <= limit_km * 1000.0]
 
 
 def _word_runs(parts: tuple[str, ...]) -> tuple[str, ...]:

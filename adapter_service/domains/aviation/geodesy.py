@@ -14,12 +14,15 @@ from geographiclib.geodesic import Geodesic
 
 _WGS84: Final = Geodesic.WGS84
 
-# The map "same latitude and longitude" from the ellipsoid to a sphere of this radius stretches lengths by between
-# M(0)/R and N(90°)/R, the least and greatest radius of curvature: a(1-e²) = 6335.439 km and a/sqrt(1-e²) = 6399.594 km.
-# A shortest path on one surface is a path on the other, so these factors bound distances too, antipodes included.
+# The map "same reduced latitude and longitude" from the ellipsoid to the unit sphere: along a parallel a length is
+# exactly a times that on the sphere, along a meridian sqrt(a² sin² + b² cos²) times, which is between b and a. A
+# shortest path on one surface is a path on the other, so b and a bound distances too, antipodes included.
+EQUATOR_RADIUS_M: Final = float(_WGS84.a)
+POLE_RADIUS_M: Final = EQUATOR_RADIUS_M * (1.0 - float(_WGS84.f))
+# The comparison sphere: the mean radius, for distances that need no more than its bounds.
 SPHERE_RADIUS_M: Final = 6_371_008.8
-LOWER_FACTOR: Final = 6_335_439.0 / SPHERE_RADIUS_M
-UPPER_FACTOR: Final = 6_399_594.0 / SPHERE_RADIUS_M
+LOWER_FACTOR: Final = POLE_RADIUS_M / SPHERE_RADIUS_M
+UPPER_FACTOR: Final = EQUATOR_RADIUS_M / SPHERE_RADIUS_M
 
 UnitVector = tuple[float, float, float]
 # Distance from the start in metres, latitude, longitude.
@@ -87,9 +90,12 @@ def _between(
 
 
 def unit_vector(lat: float, lon: float) -> UnitVector:
-    """The direction of a point on the comparison sphere."""
+    """The direction of a point on the comparison sphere: that of its reduced latitude (tan u = b/a tan lat)."""
     phi, lam = math.radians(lat), math.radians(lon)
-    return math.cos(phi) * math.cos(lam), math.cos(phi) * math.sin(lam), math.sin(phi)
+    across, up = math.cos(phi), (POLE_RADIUS_M / EQUATOR_RADIUS_M) * math.sin(phi)
+    norm = math.hypot(across, up)
+    across /= norm
+    return across * math.cos(lam), across * math.sin(lam), up / norm
 
 
 def sphere_distance_m(a: UnitVector, b: UnitVector) -> float:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from adapter_service.domains.aviation.answers import DOCUMENT_TYPE, is_russian, known_airport, minute, plural_ru
 from adapter_service.domains.aviation.catalogue import find_airport
 from adapter_service.domains.aviation.planner.follow_ups import topic_referent
+from adapter_service.domains.aviation.planner.plan_tasks import PLAN_TOPIC
 from adapter_service.domains.aviation.planner.references import AIRPORT
 from adapter_service.domains.aviation.questions import field_name
 from adapter_service.domains.aviation.resolvers import display_value
@@ -100,7 +101,7 @@ def cite_plan(plan: Any) -> tuple[EntityCitation, ...]:
 def refer_plan(plan: Any) -> tuple[Referent, ...]:
     """ "There" after a plan is its destination."""
     ends = [plan.get("destination_icao"), plan.get("departure_icao")]
-    return topic_referent("draft_flight_plan"), *(Referent(AIRPORT, icao, known_airport(icao)) for icao in ends if icao)
+    return topic_referent(PLAN_TOPIC), *(Referent(AIRPORT, icao, known_airport(icao)) for icao in ends if icao)
 
 
 def say_warnings(warnings: Sequence[Text], locale: str) -> str:

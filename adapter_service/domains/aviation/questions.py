@@ -5,9 +5,10 @@ Called by the tool declarations and the resolvers. Texts in English and Russian.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from adapter_service.domains.aviation.flight_plan_changes import CHANGEABLE_FIELDS
 from adapter_service.domains.aviation.flight_plan_questions import FIELD_QUESTIONS
 from adapter_service.sdk import FactView, Slot, Text
 
@@ -89,10 +90,15 @@ def resolver_of(field: str) -> str:
     return "airport" if field in _AIRPORT_FIELDS else f"plan_{field}"
 
 
-def plan_slots() -> dict[str, Slot]:
-    """One optional slot per flight plan field."""
+def change_resolver_of(field: str) -> str:
+    """The name of the resolver that also takes an amount to change a field by, where there is one."""
+    return f"changed_{field}" if field in CHANGEABLE_FIELDS else resolver_of(field)
+
+
+def plan_slots(resolver: Callable[[str], str] = resolver_of) -> dict[str, Slot]:
+    """One optional slot per flight plan field; `resolver` names the resolver of each."""
     return {
-        field: Slot(Text(*FIELD_QUESTIONS[field]), resolver=resolver_of(field), label=field_name(field))
+        field: Slot(Text(*FIELD_QUESTIONS[field]), resolver=resolver(field), label=field_name(field))
         for field in PLAN_FIELDS
     }
 
@@ -187,6 +193,12 @@ SEARCH_SLOTS: Final[Mapping[str, Slot]] = {
     "center_lon_deg": plain_slot("longitude", "долгота", "Longitude in degrees?", "Долгота в градусах?"),
     "radius_km": plain_slot(
         "radius, km", "радиус, км", "Within how many kilometres?", "В пределах скольких километров?"
+    ),
+    "min_distance_km": plain_slot(
+        "least distance, km", "не ближе, км", "At least how many kilometres away?", "Не ближе скольких километров?"
+    ),
+    "except_country": plain_slot(
+        "left-out country", "кроме страны", "Which country is left out?", "Какую страну исключить?"
     ),
     "sort": plain_slot("order", "порядок", "In which order?", "В каком порядке?"),
     "limit": plain_slot("how many", "сколько", "How many airports, 1 to 100?", "Сколько аэропортов, от 1 до 100?"),

@@ -12,7 +12,9 @@ from adapter_service.domains.aviation.catalogue import Airport, find_airport
 from adapter_service.domains.aviation.coordinates import parse_coordinates
 from adapter_service.domains.aviation.countries import country_code, country_name
 from adapter_service.domains.aviation.errors import EntityNotFound, InputInvalid, quoted
+from adapter_service.domains.aviation.flight_plan_changes import CHANGEABLE_FIELDS, parse_change
 from adapter_service.domains.aviation.flight_plan_fields import MOST_ALTERNATES, parse_alternates, parse_field
+from adapter_service.domains.aviation.forecast_period import parse_period
 from adapter_service.domains.aviation.matching import resolve_airport
 from adapter_service.domains.aviation.planner.references import (
     airport_options,
@@ -20,7 +22,13 @@ from adapter_service.domains.aviation.planner.references import (
     is_reference,
     says_nothing,
 )
-from adapter_service.domains.aviation.questions import PLAN_FIELDS, accepted_ru, field_name, resolver_of
+from adapter_service.domains.aviation.questions import (
+    PLAN_FIELDS,
+    accepted_ru,
+    change_resolver_of,
+    field_name,
+    resolver_of,
+)
 from adapter_service.domains.aviation.warming import INDEXES
 from adapter_service.sdk import (
     Candidate,
@@ -82,17 +90,10 @@ def resolve_place(text: str, context: ResolveContext) -> Resolution:
     if found.airport is not None:
         return Resolved(found.airport.icao, display_name(found.airport))
     airports = [match.airport for match in found.candidates]
-    if len(airports) > 1:
-        return Candidates(tuple(_candidate(airport, context.locale, airport.icao) for airport in airports))
     if airports:
-        # One weak resemblance is not taken for granted: it is named, and the user confirms it with the code.
-        name = display_name(airports[0])
-        return Unresolved(
-            Text(
-                f"I do not know {quoted(text)}. If you mean {name}, write {airports[0].icao}.",
-                f"Я не знаю места «{_plain(text)}». Если это {name}, напишите {airports[0].icao}.",
-            )
-        )
+        # A resemblance is not taken for granted, not even a single one.
+        options = tuple(_candidate(airport, context.locale, airport.icao) for airport in airports)
+        return Candidates(options, guessed=len(options) == 1 or not found.exact)
     return Unresolved(_unknown_place(text, context))
 
 
@@ -154,7 +155,8 @@ def resolve_position(text: str, context: ResolveContext) -> Resolution:
             tuple(
                 Candidate(o.identity, o.display_name, o.description, _airport_position(o.value, context))
                 for o in place.options
-            )
+            ),
+            place.guessed,
         )
     return Unresolved(
         Text(f"{place.explanation.en} {_POSITION_FORM.en}", f"{place.explanation.ru} {_POSITION_FORM.ru}"),
@@ -194,12 +196,39 @@ def _plan_field(field: str) -> Resolver:
     return resolve
 
 
+def _changed_field(field: str) -> Resolver:
+    """Resolves what the field's own resolver does, and an amount to change it by ("two more passengers")."""
+    plain = _plan_field(field)
+
+    def resolve(text: str, context: ResolveContext) -> Resolution:
+        change = parse_change(field, text)
+        return plain(text, context) if change is None else Resolved(change, change)
+
+    return resolve
+
+
 def _malformed(field: str, text: str, accepted: str) -> Text:
     name = field_name(field)
     return Text(
         f"{quoted(text)} does not fit {name.en}: accepted is {accepted}.",
         f"«{_plain(text)}» не подходит для поля «{name.ru}»: принимается {accepted_ru(field)}.",
     )
+
+
+def resolve_forecast_period(text: str, context: ResolveContext) -> Resolution:
+    """The period of a forecast as "RFC 3339/RFC 3339"."""
+    try:
+        period = parse_period(text, context.now)
+    except InputInvalid as error:
+        return Unresolved(
+            Text(
+                f"{quoted(text)} is no time that I understand: accepted is {error.accepted}.",
+                f"«{_plain(text)}» — непонятное время: принимается время или часть суток по UTC, например завтра в "
+                f"14:00, сегодня ночью, завтра утром, через 3 часа.",
+            ),
+            error.code,
+        )
+    return Resolved(period, text.strip())
 
 
 def resolve_alternates(text: str, context: ResolveContext) -> Resolution:
@@ -214,7 +243,8 @@ def resolve_alternates(text: str, context: ResolveContext) -> Resolution:
         place = resolve_place(text, context)
         if isinstance(place, Candidates) and MOST_ALTERNATES:
             return Candidates(
-                tuple(Candidate(o.identity, o.display_name, o.description, [o.value]) for o in place.options)
+                tuple(Candidate(o.identity, o.display_name, o.description, [o.value]) for o in place.options),
+                place.guessed,
             )
         return Unresolved(_malformed("alternate_icaos", text, error.accepted), error.code)
     return Resolved(codes, ", ".join(codes))
@@ -229,11 +259,14 @@ def display_value(field: str, value: Any) -> str:
 
 def resolvers() -> Mapping[str, Resolver]:
     """Every resolver by the name that slots use."""
+    changes = {change_resolver_of(field): _changed_field(field) for field in CHANGEABLE_FIELDS}
     by_field = {resolver_of(field): _plan_field(field) for field in PLAN_FIELDS if resolver_of(field) != "airport"}
     return {
         **by_field,
+        **changes,
         "airport": resolve_place,
         "country": resolve_country,
         "position": resolve_position,
+        "forecast_period": resolve_forecast_period,
         resolver_of("alternate_icaos"): resolve_alternates,
     }

@@ -1,4 +1,4 @@
-"""Tools about places: position, airport search and details, weather, great-circle routes. Called by domain.py.
+"""Tools about places: position, airport search and details, great-circle routes. Called by domain.py.
 
 The functions are the plain ones of this folder; the adapters here add the context and translate errors.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from adapter_service.domains.aviation import answers, catalogue, questions, route, search, weather
+from adapter_service.domains.aviation import answers, catalogue, questions, route, search, search_answers
 from adapter_service.domains.aviation.coordinates import in_range
-from adapter_service.domains.aviation.search import Kind, Sort
 from adapter_service.domains.aviation.tool_errors import with_tool_errors
-from adapter_service.sdk import ArtifactOutput, Effect, Text, Tool, ToolContext, ToolError
+from adapter_service.sdk import ArtifactOutput, Effect, Text, Tool, ToolError
 
 ROUTE: Final = "route"
 
@@ -39,58 +38,6 @@ def get_position(position: dict[str, Any]) -> dict[str, Any]:
     return {"latitude_deg": latitude, "longitude_deg": longitude, **known, **place}
 
 
-@with_tool_errors
-def search_airports(
-    name: str | None = None,
-    city: str | None = None,
-    code: str | None = None,
-    country: str | None = None,
-    subdivision: str | None = None,
-    center_lat_deg: float | None = None,
-    center_lon_deg: float | None = None,
-    center_icao: str | None = None,
-    include_center: bool = False,
-    radius_km: float | None = None,
-    sort: Sort | None = None,
-    kind: Kind | None = None,
-    limit: int = 10,
-    offset: int = 0,
-) -> dict[str, Any]:
-    """search.search_airports; `include_center`: the centre airport itself is an answer too ("near Prague").
-
-    The result has `radius_km` added, so that the answer knows whether its count means anything.
-    """
-    if center_icao is not None and include_center:
-        centre = catalogue.require_airport(center_icao, "center_icao")
-        center_lat_deg, center_lon_deg, center_icao = centre.latitude_deg, centre.longitude_deg, None
-    found = search.search_airports(
-        name=name,
-        city=city,
-        code=code,
-        country=country,
-        subdivision=subdivision,
-        center_lat_deg=center_lat_deg,
-        center_lon_deg=center_lon_deg,
-        center_icao=center_icao,
-        radius_km=radius_km,
-        sort=sort,
-        kind=kind,
-        limit=limit,
-        offset=offset,
-    )
-    return {**found, "radius_km": radius_km}
-
-
-@with_tool_errors
-def get_weather(icao: str, context: ToolContext) -> dict[str, Any]:
-    """weather.get_weather with the built-in source, at the Adapter's time."""
-    return weather.get_weather(icao, now=context.now)
-
-
-def _view_weather(result: Any) -> Any:
-    return {key: result[key] for key in ("icao", "name", "observed_time", "synthetic", "summary_en")}
-
-
 POSITION_TOOL: Final = Tool(
     name="get_position",
     function=get_position,
@@ -108,19 +55,21 @@ POSITION_TOOL: Final = Tool(
 )
 SEARCH_TOOL: Final = Tool(
     name="search_airports",
-    function=search_airports,
+    function=with_tool_errors(search.search_airports),
     effect=Effect.READ,
     title=Text("Search airports", "Поиск аэропортов"),
     description=Text(
-        "Airports by name, city, code, country, or around a place, sorted by distance or name.",
-        "Аэропорты по названию, городу, коду, стране или вокруг места, по расстоянию или названию.",
+        "Airports by name, city, code, countries, or around a place: nearest, farthest, highest, northernmost, by "
+        "name, counted, or the next page of a list.",
+        "Аэропорты по названию, городу, коду, странам или вокруг места: ближайшие, дальние, самые высокие, северные, "
+        "по названию, их число или продолжение списка.",
     ),
     slots=questions.SEARCH_SLOTS,
-    say=answers.say_search,
-    cites=answers.cite_search,
-    referents=answers.refer_search,
-    limitations=answers.limit_search,
-    view=answers.view_search,
+    say=search_answers.say_search,
+    cites=search_answers.cite_search,
+    referents=search_answers.refer_search,
+    limitations=search_answers.limit_search,
+    view=search_answers.view_search,
 )
 AIRPORT_TOOL: Final = Tool(
     name="get_airport",
@@ -136,22 +85,6 @@ AIRPORT_TOOL: Final = Tool(
     cites=answers.cite_airport,
     referents=answers.refer_airport,
     limitations=answers.limit_airport,
-)
-WEATHER_TOOL: Final = Tool(
-    name="get_weather",
-    function=get_weather,
-    effect=Effect.READ,
-    title=Text("Weather", "Погода"),
-    description=Text(
-        "The current weather at an airport; synthetic and labelled so without a real source.",
-        "Текущая погода в аэропорту; без настоящего источника синтетическая и так обозначенная.",
-    ),
-    slots={"icao": questions.AIRPORT},
-    say=answers.say_weather,
-    cites=answers.cite_airport,
-    referents=answers.refer_weather,
-    limitations=answers.limit_weather,
-    view=_view_weather,
 )
 ROUTE_TOOL: Final = Tool(
     name="build_route",
@@ -176,4 +109,4 @@ ROUTE_TOOL: Final = Tool(
     limitations=answers.limit_route,
     view=route.route_view,
 )
-AIRPORT_TOOLS: Final = (POSITION_TOOL, SEARCH_TOOL, AIRPORT_TOOL, WEATHER_TOOL, ROUTE_TOOL)
+AIRPORT_TOOLS: Final = (POSITION_TOOL, SEARCH_TOOL, AIRPORT_TOOL, ROUTE_TOOL)

@@ -15,7 +15,7 @@ from adapter_service.domains.aviation import flight_plan_check, flight_plan_fili
 from adapter_service.domains.aviation.catalogue import data_scope
 from adapter_service.domains.aviation.errors import AviationError
 from adapter_service.domains.aviation.planner.references import FLIGHT_PLAN
-from adapter_service.domains.aviation.questions import plan_slots
+from adapter_service.domains.aviation.questions import change_resolver_of, plan_slots
 from adapter_service.domains.aviation.tool_errors import with_tool_errors
 from adapter_service.sdk import (
     ApprovalRule,
@@ -75,10 +75,10 @@ def revise_flight_plan(
     departure_time: str | None = None,
     cruising_speed: str | None = None,
     level: str | None = None,
-    endurance_minutes: int | None = None,
-    persons_on_board: int | None = None,
+    endurance_minutes: int | str | None = None,
+    persons_on_board: int | str | None = None,
     route: str | None = None,
-    total_eet_minutes: int | None = None,
+    total_eet_minutes: int | str | None = None,
     alternate_icaos: list[str] | None = None,
     flight_rules: str | None = None,
     flight_type: str | None = None,
@@ -86,7 +86,7 @@ def revise_flight_plan(
     equipment: str | None = None,
     other_information: str | None = None,
 ) -> dict[str, Any]:
-    """flight_plan.revise_flight_plan at the Adapter's time."""
+    """flight_plan.revise_flight_plan at the Adapter's time; a quantity may also be a change such as "+2"."""
     given = {name: value for name, value in locals().items() if name not in ("context", "flight_plan")}
     return plans.revise_flight_plan(flight_plan, **given, now=context.now)
 
@@ -161,7 +161,7 @@ REVISE_TOOL: Final = Tool(
     description=Text(
         "A new version of a flight plan with some fields changed.", "Новая версия плана полёта с изменёнными полями."
     ),
-    slots=plan_slots(),
+    slots=plan_slots(change_resolver_of),
     artifacts={"flight_plan": FLIGHT_PLAN},
     makes=_draft_output(),
     revises="flight_plan",

@@ -26,6 +26,7 @@ LOOP_UNITS = (
     "advance.give_up",
     "advance.open_session",
     "advance.out_of_time",
+    "ask_model.store",
     "cancel_interaction.accept",
     "claim_runs.claim",
     "claim_runs.put_back",
@@ -44,7 +45,6 @@ LOOP_UNITS = (
     "fire_timers.fire",
     "lost_histories.mark",
     "recover_conversation.accept",
-    "judge_reply.store",
     "report_channel_failure.store",
     "resolve_approval.accept",
     "send_message.accept",
@@ -61,17 +61,22 @@ LOOP_UNITS = (
 """Units of work of the Loop, as named at `UnitOfWork.write`."""
 
 ADAPTER_UNITS = (
+    "artifact_retention.remove",
     "cancel_interaction.close",
     "decide.replay",
     "decide.store",
     "delete_session.erase",
+    "drop_expired_uploads.drop",
     "execute_tool.adopt_fence",
     "execute_tool.claim",
     "execute_tool.recheck",
     "execute_tool.record",
     "open_session.open",
+    "publish_upload.store",
     "settle_execution.settle",
     "start.take_possession",
+    "upload_workspace.add_file",
+    "upload_workspace.take_manifest",
 )
 """Units of work of the Adapter."""
 

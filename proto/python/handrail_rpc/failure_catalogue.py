@@ -22,10 +22,12 @@ OTHER_WORDS: Final = Text("Say the request in other words.", "Сформулир
 FRESH_APPROVAL: Final = Text(
     "Send a message to ask for a fresh approval.", "Напишите сообщение, чтобы запросить новое одобрение."
 )
-_MODEL = "the domain model (answers)"
+_FAULTS = "grpc/loop/test_workflow_model_faults"
+_WITHOUT_DEFAULT = f"{_FAULTS}::test_without_a_default_the_models_fault_ends_the_run_with_its_code"
 
 _APPROVALS = "grpc/adapter/test_adapter_approvals"
 _EXECUTIONS = "grpc/adapter/test_adapter_executions"
+_BROKEN = "grpc/adapter/test_adapter_broken_domain"
 _PLANNING = "grpc/adapter/test_adapter_planning"
 _RECOVERY = "grpc/loop/test_recovery"
 _CHANNELS = "grpc/loop/test_channel_failures"
@@ -48,7 +50,17 @@ CATALOGUE: Final[dict[str, Entry]] = {
         en="One part of the request is too large to be worked with: {part}.",
         ru="Одна из частей запроса слишком велика для обработки: {part}.",
         help=Text("Shorten that part.", "Сократите эту часть."),
-        reachable_with=_MODEL,
+        provoked_by=_WITHOUT_DEFAULT,
+    ),
+    "workspace_snapshot_unknown": entry(
+        Stage.CONTEXT,
+        en="The message names a workspace snapshot that this conversation does not have.",
+        ru="В сообщении указан снимок рабочей области, которого нет в этом разговоре.",
+        help=Text(
+            "Upload the workspace to this conversation first, or send the message without a snapshot.",
+            "Сначала загрузите рабочую область в этот разговор или отправьте сообщение без указания снимка.",
+        ),
+        provoked_by="grpc/adapter/test_adapter_workspaces::test_a_message_names_a_snapshot_of_its_conversation",
     ),
     "internal_error": entry(
         Stage.CONTEXT,
@@ -204,6 +216,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         retryable=True,
         provoked_by=f"{_EXECUTIONS}::test_a_read_that_takes_too_long_failed_and_may_be_tried_again",
     ),
+    "tool_result_too_large": entry(
+        Stage.TOOL,
+        en="{title}: the {what} has {size} bytes; at most {limit} bytes are kept.",
+        ru="{title}: слишком большой объём ({what}): {size} байт; хранится не более {limit} байт.",
+        help=Text("Ask for a smaller part.", "Запросите меньшую часть."),
+        provoked_by=f"{_BROKEN}::test_a_result_beyond_the_limit_fails_with_the_limit_and_its_size",
+    ),
     "tool_input_invalid": entry(
         Stage.PLANNING,
         Stage.TOOL,
@@ -266,7 +285,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         ru="Языковая модель недоступна.",
         help=LATER,
         retryable=True,
-        reachable_with=_MODEL,
+        provoked_by=_WITHOUT_DEFAULT,
     ),
     "model_rate_limited": entry(
         Stage.GENERATION,
@@ -274,7 +293,38 @@ CATALOGUE: Final[dict[str, Entry]] = {
         ru="Языковая модель временно не принимает новые запросы.",
         help=LATER,
         retryable=True,
-        reachable_with=_MODEL,
+        provoked_by=_WITHOUT_DEFAULT,
+    ),
+    "model_overloaded": entry(
+        Stage.GENERATION,
+        en="The provider of the language model is overloaded.",
+        ru="Поставщик языковой модели перегружен.",
+        help=LATER,
+        retryable=True,
+        provoked_by=_WITHOUT_DEFAULT,
+    ),
+    "model_timed_out": entry(
+        Stage.GENERATION,
+        en="The language model did not answer in time.",
+        ru="Языковая модель не ответила вовремя.",
+        help=LATER,
+        retryable=True,
+        provoked_by=_WITHOUT_DEFAULT,
+    ),
+    "model_disconnected": entry(
+        Stage.GENERATION,
+        en="The connection to the language model broke off before its answer was complete.",
+        ru="Связь с языковой моделью оборвалась до того, как ответ был получен полностью.",
+        help=AGAIN,
+        retryable=True,
+        provoked_by=_WITHOUT_DEFAULT,
+    ),
+    "model_request_rejected": entry(
+        Stage.GENERATION,
+        en="The provider of the language model did not accept the request: its key, its model or its address is wrong.",
+        ru="Поставщик языковой модели не принял запрос: неверны ключ, название модели или адрес.",
+        help=Text("An operator has to check the settings of the model.", "Настройки модели должен проверить оператор."),
+        provoked_by=_WITHOUT_DEFAULT,
     ),
     "model_output_invalid": entry(
         Stage.GENERATION,
@@ -282,21 +332,21 @@ CATALOGUE: Final[dict[str, Entry]] = {
         ru="Языковая модель ответила не в той форме, которая требовалась, поэтому её ответ не использован.",
         help=AGAIN,
         retryable=True,
-        reachable_with=_MODEL,
+        provoked_by=_WITHOUT_DEFAULT,
     ),
     "model_output_truncated": entry(
         Stage.GENERATION,
         en="The answer of the language model was cut off by its length limit, so it is not shown.",
         ru="Ответ языковой модели оборвался на предельной длине, поэтому он не показан.",
         help=SMALLER,
-        reachable_with=_MODEL,
+        provoked_by=_WITHOUT_DEFAULT,
     ),
     "model_refused": entry(
         Stage.GENERATION,
         en="The language model declined to answer this request.",
         ru="Языковая модель отказалась отвечать на этот запрос.",
         help=OTHER_WORDS,
-        reachable_with=_MODEL,
+        provoked_by=_WITHOUT_DEFAULT,
     ),
     # Verifying an answer.
     "answer_empty": entry(
@@ -315,7 +365,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         Stage.VERIFICATION,
         en="The composed answer cited a document that it was not given, so it is not shown.",
         ru="Составленный ответ ссылался на документ, которого ему не давали, поэтому он не показан.",
-        reachable_with="documentation citations (the workbench domain)",
+        provoked_by=f"{_PLANNING}::test_an_answer_that_cites_only_what_it_was_not_given_is_not_shown",
     ),
     "claimed_change_not_executed": entry(
         Stage.VERIFICATION,

@@ -160,6 +160,9 @@ def load_settings(settings: type[AnySettings]) -> AnySettings:
         lines = []
         for problem in error.errors(include_url=False, include_input=False, include_context=False):
             name = str(problem["loc"][0]) if problem["loc"] else settings.__name__
+            # A default that is wrong beside another setting is told by the field's name, not by its variable.
+            if name in settings.model_fields:
+                name = str(settings.model_fields[name].validation_alias)
             text = problem["msg"].removeprefix("Value error, ")
             form = next((f.description for f in settings.model_fields.values() if f.validation_alias == name), None)
             if form and problem["type"] != "value_error":

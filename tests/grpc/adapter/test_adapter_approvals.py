@@ -61,7 +61,7 @@ async def test_a_failed_validation_offers_the_revision_alone_and_asks_for_what_i
     assert request.snapshot.expire_time.ToNanoseconds() % 1000 == 0
     await driver.resolve(APPROVE)
     answer = (await driver.run()).complete.answer
-    assert answer.text == "Changed the note memo.\n\nPosted the note memo."
+    assert answer.text == "Posted the note memo."
     assert list(probe.world.effects.values()) == [1]
     assert list(probe.world.effects) == [request.snapshot.idempotency_key]
 
@@ -80,8 +80,9 @@ def change(statement: str, *values: object) -> Callable[[Probe, tool_pb2.ToolCal
 
 
 NEW_VERSION = """UPDATE artifacts SET latest_version = 2;
-INSERT INTO artifact_versions SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', tool, input_sha256,
-sources, settled_by, create_time FROM artifact_versions WHERE artifact_id = '{art}'"""
+INSERT INTO artifact_versions (artifact_id, version, sha256, media_type, title, size_bytes, tool_call_id, tool,
+input_sha256, sources, settled_by, create_time) SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', tool,
+input_sha256, sources, settled_by, create_time FROM artifact_versions WHERE artifact_id = '{art}'"""
 VALIDATION = """INSERT INTO validations (artifact_id, version, sha256, passed, findings, tool_call_id, create_time)
 VALUES ('{art}', 1, 'other', %d, '[]', 'x', 0)"""
 OTHER_CALL = """INSERT INTO executions (

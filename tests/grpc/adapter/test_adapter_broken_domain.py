@@ -9,17 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import grpc.aio
 import pytest
 
+from adapter_service import tool_loops
 from adapter_service.domain.errors import NoThreadFree
+from adapter_service.domain.session import MOST_ARTIFACT_BYTES
 from adapter_service.sdk import Domain, Text, ToolError
 from adapter_service.tool_threads import ToolThreads
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.common.v1 import approval_pb2, failure_pb2, tool_pb2
 from handrail_rpc.errors import ResourceExhausted
 from tests.fakes.adapter_harness import Driver, Probe, refusal, running_probe
+from tests.fakes.processes import poll
 
 SECONDS = 20
+
+
+class Panic(BaseException):
+    """As native libraries raise it: no Exception, and none of Python's own exits."""
 
 
 def with_tool(name: str, **changes: Any) -> Callable[[Domain], Domain]:
@@ -38,7 +46,9 @@ async def approved_ring(probe: Probe) -> tuple[Driver, tool_pb2.ToolCall]:
     return driver, driver.last.call_tool.calls[0]
 
 
-@pytest.mark.parametrize("error", [StopIteration(), SystemExit(3), KeyError("x")])
+@pytest.mark.parametrize(
+    "error", [StopIteration(), SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), Panic(), KeyError("x")]
+)
 async def test_whatever_a_tool_raises_ends_the_call_and_not_the_process(tmp_path: Path, error: BaseException) -> None:
     def breaking() -> dict[str, Any]:
         raise error
@@ -61,9 +71,10 @@ async def test_a_change_that_raises_resource_exhausted_itself_may_have_happened(
         assert (await driver.execute(call)).outcome == tool_pb2.OUTCOME_UNKNOWN
 
 
-async def test_an_asynchronous_tool_that_exits_does_not_end_the_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), Panic()])
+async def test_an_asynchronous_tool_that_exits_does_not_end_the_process(tmp_path: Path, error: BaseException) -> None:
     async def leaving() -> dict[str, Any]:
-        raise SystemExit(3)
+        raise error
 
     async with running_probe(tmp_path, adapt=with_tool("fail", function=leaving)) as probe:
         driver = await probe.open()
@@ -188,3 +199,101 @@ async def test_a_session_is_explained_although_its_tool_is_gone(tmp_path: Path) 
     async with running_probe(tmp_path, adapt=without_look) as after:
         request = pb2.GetSessionRequest(domain_session_id=driver.session_id, caller=driver.principal())
         assert [task.tool for task in (await after.stub.GetSession(request)).session.plan.tasks] == ["look"]
+
+
+@pytest.mark.parametrize("part", ["result", "artifact"])
+async def test_a_result_beyond_the_limit_fails_with_the_limit_and_its_size(tmp_path: Path, part: str) -> None:
+    big = {"title": "memo", "level": "x" * MOST_ARTIFACT_BYTES}
+
+    def write_note(title: str, level: int | None = None) -> dict[str, Any]:
+        return big if part == "result" else {"title": title, "level": level}
+
+    def adapt(domain: Domain) -> Domain:
+        makes = domain.tool("write_note").makes
+        assert makes is not None
+        return with_tool("write_note", function=write_note, makes=replace(makes, content=lambda _note: big))(domain)
+
+    async with running_probe(tmp_path, adapt=adapt) as probe:
+        driver = await probe.open()
+        await driver.say("write memo at 1")
+        failure = (await driver.run()).fail.failure
+        assert (failure.code, failure.retryable) == ("tool_result_too_large", False)
+        size = MOST_ARTIFACT_BYTES + len('{"level":"","title":"memo"}')
+        assert failure.explanation == (
+            f"Write note: the {part} has {size} bytes; at most {MOST_ARTIFACT_BYTES} bytes are kept."
+        )
+        assert failure.helpful_action
+        assert probe.sql("SELECT count(*) FROM artifacts") == [(0,)]
+
+
+async def test_an_asynchronous_tool_that_blocks_its_loop_holds_up_neither_the_service_nor_its_domain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_loops, "STUCK_SECONDS", 0.05)
+    begun, release = threading.Event(), threading.Event()
+
+    async def fail() -> dict[str, Any]:
+        begun.set()
+        release.wait(SECONDS)
+        return {}
+
+    async def fetch(number: int) -> dict[str, Any]:
+        return {"number": number}
+
+    def adapt(domain: Domain) -> Domain:
+        return with_tool("fail", function=fail)(with_tool("fetch", function=fetch)(domain))
+
+    async with running_probe(tmp_path, adapt=adapt) as probe:
+        blocking = await probe.open("conv_1")
+        await blocking.say("fail")
+        blocked = asyncio.create_task(blocking.execute(blocking.last.call_tool.calls[0]))
+        assert await asyncio.to_thread(begun.wait, SECONDS)
+        other = await probe.open("conv_2")
+        await other.say("fetch 7")
+        assert (await asyncio.wait_for(other.run(), SECONDS)).complete.answer.text == "Number 7."
+        assert not blocked.done()
+        release.set()
+        assert (await blocked).outcome == tool_pb2.OUTCOME_SUCCEEDED
+
+
+async def test_an_asynchronous_change_that_goes_on_after_its_time_is_not_settled_before_it_ends(tmp_path: Path) -> None:
+    """settle_dead holds for what an event loop still runs, too."""
+    begun, release = threading.Event(), threading.Event()
+
+    async def toll(count: int) -> dict[str, Any]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            release.wait(SECONDS)  # it does not let itself be canceled
+        return {"rung": count}
+
+    async with running_probe(tmp_path, adapt=with_tool("toll", function=toll)) as probe:
+        driver = await probe.open()
+        await driver.say("toll 1")
+        await driver.resolve(approval_pb2.VERDICT_APPROVE)
+        call = driver.last.call_tool.calls[0]
+        assert (await driver.execute(call)).outcome == tool_pb2.OUTCOME_UNKNOWN
+        assert begun.is_set()
+        settle = pb2.SettleExecutionRequest(
+            request_id="req_s",
+            domain="probe",
+            domain_session_id=driver.session_id,
+            interaction_id=driver.interaction_id,
+            tool_call_id=call.tool_call_id,
+            history_id=driver.history_id,
+            outcome=tool_pb2.OUTCOME_SUCCEEDED,
+            settled_by="ann",
+            locale="en",
+        )
+        assert (await refusal(probe.stub.SettleExecution(settle))).reason == "ATTEMPT_LIVE"
+        release.set()
+
+        async def settled() -> bool:
+            try:
+                await probe.stub.SettleExecution(settle)
+            except grpc.aio.AioRpcError:
+                return False
+            return True
+
+        await poll(settled, "the end of the function")

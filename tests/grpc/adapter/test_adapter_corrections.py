@@ -90,7 +90,9 @@ async def test_a_reply_that_changes_another_slot_and_wants_more_is_done_and_the_
         assert [call.tool for call in driver.last.call_tool.calls] == ["measure", "fetch"]
         await driver.run()
         again = driver.last.ask.prompt
-        assert (again.question, again.type, again.required) == (question.question, question.type, question.required)
+        # What was asked beside is told at once, with the question.
+        told = f"BER measures 3 m.\n\n{question.question}"
+        assert (again.question, again.type, again.required) == (told, question.type, question.required)
         assert again.task == question.task
         if question.options:
             assert [o.identity for o in again.options] == [o.identity for o in question.options]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from adapter_service.domain.session import PARALLEL_READS_LIMIT
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.adapter.v1 import observation_pb2 as obs
 from handrail.common.v1 import approval_pb2, decision_pb2, fact_pb2, tool_pb2
@@ -127,7 +128,8 @@ async def test_facts_and_observations_beyond_the_limits_are_refused_with_their_f
     both = obs.ApprovalResolved(
         approval_id="a", snapshot_digest="d", verdict=approval_pb2.VERDICT_APPROVE, expired=True
     )
-    calls = [obs.FinishedCall(tool_call_id=f"c{n}", outcome=tool_pb2.OUTCOME_SUCCEEDED) for n in range(5)]
+    names = [f"c{number}" for number in range(PARALLEL_READS_LIMIT + 1)]
+    calls = [obs.FinishedCall(tool_call_id=name, outcome=tool_pb2.OUTCOME_SUCCEEDED) for name in names]
     for observation, named in (
         (obs.Observation(wake_up=wake_up), {"wake_up.signal", "wake_up.payload"}),
         (obs.Observation(approval_resolved=both), {"approval_resolved.verdict"}),

@@ -144,7 +144,9 @@ async def test_a_revision_of_an_outdated_version_makes_no_version(probe: Probe) 
     task = asyncio.create_task(driver.execute(driver.last.call_tool.calls[0]))
     await begun(probe, "change_note")
     probe.sql(
-        "INSERT INTO artifact_versions SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', tool, "
+        "INSERT INTO artifact_versions (artifact_id, version, sha256, media_type, title, size_bytes, tool_call_id, "
+        "tool, input_sha256, sources, settled_by, create_time) "
+        "SELECT artifact_id, 2, sha256, media_type, title, size_bytes, 'x', tool, "
         "input_sha256, sources, settled_by, create_time FROM artifact_versions"
     )
     probe.sql("UPDATE artifacts SET latest_version = 2")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from adapter_service.config import AdapterSettings
+from adapter_service.sdk import Domain, RefusedInput, ValueFill
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.adapter.v1 import observation_pb2 as obs
 from handrail.adapter.v1 import session_pb2
 from handrail.common.v1 import decision_pb2, fact_pb2, failure_pb2, prompt_pb2
 from handrail_rpc.errors import InvalidArgument
-from tests.fakes.adapter_harness import Driver, Probe, position, refusal
+from tests.fakes.adapter_harness import Driver, Probe, position, refusal, running_probe
 
 
 async def test_a_chain_uses_earlier_results_and_one_text_answers_all_tasks(probe: Probe) -> None:
@@ -37,6 +43,22 @@ async def test_reads_that_are_ready_go_together_and_run_in_parallel(probe: Probe
     await driver.finish(*reversed(outcomes))
     assert len(driver.last.call_tool.calls) == 2
     assert (await driver.run()).HasField("complete")
+
+
+async def test_how_many_reads_run_in_parallel_is_a_setting_and_the_others_queue(tmp_path: Path) -> None:
+    async with running_probe(tmp_path, parallel_reads=2) as probe:
+        driver = await probe.open()
+        await driver.say(" then ".join(["look Berlin"] * 5))
+        together = []
+        while driver.last.HasField("call_tool"):
+            calls = driver.last.call_tool.calls
+            together.append(len(calls))
+            await driver.finish(*await asyncio.gather(*(driver.execute(call) for call in calls)))
+        assert together == [2, 2, 1]
+        assert driver.last.HasField("complete")
+        assert probe.world.most_running <= 2
+    with pytest.raises(ValidationError, match="HANDRAIL_ADAPTER_PARALLEL_READS|parallel_reads"):
+        AdapterSettings(data_dir=tmp_path, parallel_reads=17)
 
 
 async def test_a_draft_goes_alone_and_reads_behind_it_wait(probe: Probe) -> None:
@@ -224,6 +246,34 @@ async def test_a_correctable_error_asks_for_that_slot_again(probe: Probe) -> Non
     assert (await driver.run()).complete.answer.text == "Number 7."
 
 
+async def test_a_refused_input_goes_back_to_the_domain_once_before_a_person_is_asked(tmp_path: Path) -> None:
+    refused: list[RefusedInput] = []
+
+    def proposing(value: int) -> Callable[[Domain], Domain]:
+        def correct(given: RefusedInput) -> ValueFill | None:
+            refused.append(given)
+            return ValueFill(value) if given.slot == "number" else None
+
+        return lambda domain: replace(domain, correct=correct)
+
+    async with running_probe(tmp_path / "right", adapt=proposing(7)) as probe:
+        driver = await probe.open()
+        await driver.say("look Berlin then fetch -7")
+        answer = (await driver.run()).complete.answer
+        assert answer.text == "BER is Berlin.\n\nNumber 7."
+        assert [(each.tool, each.arguments, each.code) for each in refused] == [
+            ("fetch", {"number": -7}, "tool_input_invalid")
+        ]
+    async with running_probe(tmp_path / "wrong", adapt=proposing(-8)) as probe:
+        driver = await probe.open()
+        await driver.say("fetch -7")
+        prompt = (await driver.run()).ask.prompt
+        assert prompt.question == "The number must not be negative. Which number?"
+        assert len(refused) == 2
+        await driver.reply("9")
+        assert (await driver.run()).complete.answer.text == "Number 9."
+
+
 async def test_an_exceptions_text_never_leaves_the_process(probe: Probe) -> None:
     probe.world.broken = True
     driver = await probe.open()
@@ -248,6 +298,32 @@ async def test_an_answer_that_says_more_than_happened_is_not_shown(probe: Probe,
     await driver.say("look Berlin")
     failure = (await driver.run()).fail.failure
     assert (failure.code, failure.stage) == (code, failure_pb2.STAGE_VERIFICATION)
+
+
+async def test_an_answer_cites_the_documentation_that_its_results_quote(probe: Probe) -> None:
+    driver = await probe.open()
+    await driver.say("consult brakes then consult wheels")
+    answer = (await driver.run()).complete.answer
+    cited = [(c.path, c.anchor, c.title, c.sha256) for c in answer.documentation_citations]
+    assert cited == [("manual.md", topic, "Topic", "0" * 64) for topic in ("brakes", "wheels")]
+    assert not answer.limitations
+
+
+async def test_an_answer_that_cites_only_what_it_was_not_given_is_not_shown(probe: Probe) -> None:
+    probe.world.answer_suffix = " As manual.md#made_up says."
+    driver = await probe.open()
+    await driver.say("look Berlin")
+    failure = (await driver.run()).fail.failure
+    assert (failure.code, failure.stage) == ("unverified_citation", failure_pb2.STAGE_VERIFICATION)
+
+
+async def test_an_answer_with_one_unconfirmed_citation_among_others_names_it_as_a_limitation(probe: Probe) -> None:
+    probe.world.answer_suffix = " As manual.md#made_up says."
+    driver = await probe.open()
+    await driver.say("consult brakes")
+    answer = (await driver.run()).complete.answer
+    assert [citation.anchor for citation in answer.documentation_citations] == ["brakes"]
+    assert ["manual.md#made_up" in limitation for limitation in answer.limitations] == [True]
 
 
 async def test_replies_without_tools_are_checked_too(probe: Probe) -> None:

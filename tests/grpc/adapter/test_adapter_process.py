@@ -142,6 +142,7 @@ async def test_sigterm_drains_and_ends_well(tmp_path: Path) -> None:
         ("HANDRAIL_ADAPTER_DATABASE_URL", "mysql://x", "sqlite:///"),
         ("HANDRAIL_ADAPTER_DOMAINS", "a,,b", "comma separated"),
         ("HANDRAIL_ADAPTER_DOMAINS", "atlantis", "not installed"),
+        ("HANDRAIL_ADAPTER_DOMAINS", "nowhere_desk:create_domain", "no module nowhere_desk"),
     ],
 )
 async def test_a_wrong_setting_stops_the_start_with_its_name_and_form(
@@ -168,4 +169,4 @@ async def test_migrate_says_what_it_did(tmp_path: Path) -> None:
         out, _ = await asyncio.wait_for(process.communicate(), SECONDS)
         assert process.returncode == 0
         said.append(out.decode().strip())
-    assert said == ["adapter database migrated from nothing to 0003", "adapter database is up to date at 0003"]
+    assert said == ["adapter database migrated from nothing to 0004", "adapter database is up to date at 0004"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -12,7 +13,8 @@ from adapter_service.domain.session import MOST_ARTIFACTS
 from handrail.adapter.v1 import artifact_service_pb2
 from handrail.adapter.v1 import domain_adapter_service_pb2 as pb2
 from handrail.common.v1 import approval_pb2
-from tests.fakes.adapter_harness import Probe, position, running_probe
+from tests.fakes.adapter_harness import FakeClock, Probe, position, running_probe
+from tests.fakes.processes import poll
 
 # One row, whatever is stored.
 KINDS = ("SELECT", "INSERT", "UPDATE", "DELETE")
@@ -35,6 +37,36 @@ async def test_every_statement_of_a_turn_uses_an_index(tmp_path: Path) -> None:
     finally:
         event.remove(Engine, "connect", watch)
     assert len({text.split(" WHERE ")[0] for text in statements}) > 20
+    for text, plan in plans.items():
+        assert not [line for line in plan if line.startswith("SCAN") and line not in SMALL], text
+
+
+async def test_housekeeping_looks_by_indexes(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def watch(connection: Connection, _record: Any) -> None:
+        connection.set_trace_callback(seen.append)
+
+    event.listen(Engine, "connect", watch)
+    try:
+        async with running_probe(
+            tmp_path, clock=FakeClock(), artifact_days=30, housekeeping_seconds=0.02, log_level="error"
+        ) as probe:
+            driver = await probe.open()
+            await driver.say("write memo at 3 then post")
+            await driver.run()
+            await driver.decide_text("actually level 9")
+            await driver.run()
+            await driver.resolve(approval_pb2.VERDICT_APPROVE)
+            await driver.run()
+            seen.clear()
+            probe.clock.advance(timedelta(days=31))
+            await poll(lambda: probe.sql("SELECT count(*) FROM removed_versions") == [(1,)], "the end of the version")
+            statements = {text for text in seen if text.startswith(("SELECT", "UPDATE", "DELETE"))}
+            plans = {text: [row[3] for row in probe.sql(f"EXPLAIN QUERY PLAN {text}")] for text in statements}
+    finally:
+        event.remove(Engine, "connect", watch)
+    assert any(text.startswith("DELETE FROM contents") for text in statements)
     for text, plan in plans.items():
         assert not [line for line in plan if line.startswith("SCAN") and line not in SMALL], text
 

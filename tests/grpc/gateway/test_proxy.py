@@ -44,6 +44,7 @@ async def test_the_two_services_are_complete() -> None:
         "ResolveApproval",
         "WatchConversation",
         "ReadArtifact",
+        "ReadWorkspaceFile",
     }
 
 

@@ -15,7 +15,7 @@ from handrail.adapter.v1 import artifact_service_pb2_grpc
 from handrail.loop.v1 import event_pb2, workflow_loop_service_pb2_grpc
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from handrail_rpc.settings import ListenAddress
-from loop_service.application.ports import Clock, ReplyModel
+from loop_service.application.ports import ActionModel, Clock, ReplyModel
 from loop_service.bootstrap import RunningLoop, start
 from loop_service.config import LoopSettings
 from tests.fakes.adapter import FakeAdapter, Script, ToolScript
@@ -43,6 +43,7 @@ class LoopDriver:
         self.settings = settings
         self.clock: Clock | None = None
         self.reply_model: ReplyModel | None = None
+        self.action_model: ActionModel | None = None
         self._ids = itertools.count(1)
         self.loop: RunningLoop
 
@@ -61,7 +62,11 @@ class LoopDriver:
 
     async def start(self) -> None:
         self.loop = await start(
-            self.loop_settings(), clock=self.clock, reply_model=self.reply_model, migrate_first=True
+            self.loop_settings(),
+            clock=self.clock,
+            reply_model=self.reply_model,
+            action_model=self.action_model,
+            migrate_first=True,
         )
         async with asyncio.timeout(10):
             await self.loop.ready.wait()

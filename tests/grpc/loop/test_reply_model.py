@@ -1,6 +1,6 @@
 """The model's port for ambiguous replies (C7, A4): what its verdict leads to, and what an unusable one does.
 
-The model is a stand-in behind the port: none is configured in production yet.
+The model is a stand-in behind the port; test_workflow_model asks through the provider.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from handrail.adapter.v1 import domain_adapter_service_pb2 as adapter_pb
 from handrail.common.v1 import approval_pb2, decision_pb2
 from handrail.loop.v1 import workflow_loop_service_pb2 as pb
 from loop_service.application.ports import JudgedReply, UnclearReply
-from loop_service.config import LoopSettings
 from loop_service.domain.decision import ReplyVerdict
 from tests.fakes.adapter import ask, complete, reply, request_approval
 from tests.grpc.loop.driver import LoopDriver, check_runs, last, names, running_loop
@@ -33,14 +31,14 @@ class StandIn:
         self.shown: list[UnclearReply] = []
         self._answer = answer
 
-    async def judge(self, reply: UnclearReply) -> JudgedReply:
+    async def judge(self, reply: UnclearReply, seconds: float) -> JudgedReply:
         self.shown.append(reply)
         return await self._answer(reply)
 
 
 def always(verdict: ReplyVerdict) -> StandIn:
     async def answer(reply: UnclearReply) -> JudgedReply:
-        return JudgedReply(verdict, generations=1, prompt_tokens=11, output_tokens=2)
+        return JudgedReply(verdict, prompt_tokens=11, output_tokens=2)
 
     return StandIn(answer)
 
@@ -116,12 +114,8 @@ async def _hang(reply: UnclearReply) -> JudgedReply:
 
 
 @pytest.mark.parametrize("model", [StandIn(_raise), StandIn(_hang)])
-async def test_a_model_that_fails_or_hangs_leaves_the_reply_an_answer(
-    tmp_path: Path, model: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    timings = LoopSettings.timings
-    monkeypatch.setattr(LoopSettings, "timings", lambda self: replace(timings(self), judge_seconds=0.2))
-    async with judging(tmp_path, model) as driver:
+async def test_a_model_that_fails_or_hangs_leaves_the_reply_an_answer(tmp_path: Path, model: StandIn) -> None:
+    async with judging(tmp_path, model, workflow_model_seconds=0.2) as driver:
         conversation_id = await driver.create()
         await driver.send(conversation_id, "Springfield")
         events = await driver.send(conversation_id, "hm")

@@ -17,7 +17,7 @@ from adapter_service.domain.approval import Approval, ApprovalState, Mismatch, S
 from adapter_service.domain.artifact import Validation
 from adapter_service.domain.ledger import ExecutionState, may_become
 from adapter_service.domain_registry import load_domains
-from adapter_service.sdk import ArtifactKind, DeclarationError, Domain, Effect, Text, Tool
+from adapter_service.sdk import ArtifactKind, DeclarationError, Domain, DomainEnvironment, Effect, Text, Tool
 from handrail_rpc.errors import StartRefused
 from tests.fakes.probe_domain import World as ProbeWorld
 from tests.fakes.probe_domain import make_domain
@@ -162,9 +162,12 @@ def test_a_domain_that_the_engine_cannot_serve_is_refused_with_the_fix(tmp_path:
 
     title = Text("t", "т")
     tool = Tool("two", two, Effect.CHANGE, title, title, lambda _r, _l: "x", artifacts={"note": "n", "other": "n"})
-    domain = Domain("d", title, "1", 1, (tool,), DOMAIN.planner, artifact_kinds=(ArtifactKind("n", title),))
+
+    def create(_environment: DomainEnvironment) -> Domain:
+        return Domain("d", title, "1", 1, (tool,), DOMAIN.planner, artifact_kinds=(ArtifactKind("n", title),))
+
     with pytest.raises(StartRefused, match="one artifact parameter"):
-        load_domains([domain], None, tmp_path, lambda: NOW)
+        load_domains([create], None, tmp_path, lambda: NOW)
     with pytest.raises(StartRefused, match="same name"):
         load_domains([DOMAIN, DOMAIN], None, tmp_path, lambda: NOW)
 
@@ -172,8 +175,8 @@ def test_a_domain_that_the_engine_cannot_serve_is_refused_with_the_fix(tmp_path:
 def test_what_is_compared_at_the_write_and_read_by_a_validation_is_declared_where_it_counts() -> None:
     look, check = DOMAIN.tool("look"), DOMAIN.tool("check_note")
     with pytest.raises(DeclarationError, match="base= is for CHANGE and EXTERNAL"):
-        replace(look, base=lambda _given: "")
+        replace(DOMAIN, tools=(replace(look, base=lambda _given, _workspace: ""),), claims=())
     with pytest.raises(DeclarationError, match="reads= is for tools with validates="):
-        replace(look, reads=("rulebook",))
+        replace(DOMAIN, tools=(replace(look, reads=("rulebook",)),), claims=())
     with pytest.raises(DeclarationError, match="reads names almanac"):
         replace(DOMAIN, tools=(replace(check, reads=("almanac",)),), claims=())

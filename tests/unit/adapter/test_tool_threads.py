@@ -10,6 +10,8 @@ from contextvars import ContextVar
 import pytest
 
 from adapter_service import tool_threads
+from adapter_service.application.execute import attempt
+from adapter_service.domain.errors import NoThreadFree
 from adapter_service.tool_threads import ToolThreads
 from handrail_rpc.errors import ResourceExhausted
 from tests.fakes.processes import poll
@@ -128,3 +130,23 @@ async def test_what_no_future_may_raise_becomes_an_ordinary_error(error: BaseExc
     with pytest.raises(RuntimeError, match=type(error).__name__):
         await threads.run(fail)
     assert await threads.run(lambda: "still at work") == "still at work"
+
+
+async def test_what_hangs_in_one_domain_leaves_threads_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempt, "MOST_THREADS_OF_A_DOMAIN", 2)
+    functions, release = attempt.RunningFunctions(ToolThreads()), threading.Event()
+    begun = threading.Barrier(3)
+
+    def hang() -> bool:
+        begun.wait(SECONDS)
+        return release.wait(SECONDS)
+
+    hanging = [asyncio.create_task(functions.of(f"call_{n}", "one").run(hang)) for n in range(2)]
+    await asyncio.to_thread(begun.wait, SECONDS)
+    with pytest.raises(NoThreadFree, match="all 2 threads"):
+        await functions.of("call_3", "one").run(lambda: True)
+    assert await functions.of("call_4", "two").run(lambda: True)
+    assert [functions.is_running(f"call_{n}") for n in range(5)] == [True, True, False, False, False]
+    release.set()
+    assert await asyncio.gather(*hanging) == [True, True]
+    assert await functions.of("call_5", "one").run(lambda: True)

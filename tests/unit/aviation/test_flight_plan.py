@@ -29,6 +29,7 @@ NOW = datetime(2030, 1, 1, 12, 0, tzinfo=UTC)
 COMPLETE: dict[str, Any] = {
     "aircraft_id": "AFL123",
     "aircraft_type": "A320",
+    "equipment": "SDFGWY/S",
     "departure_icao": "EDDB",
     "destination_icao": "EDDM",
     "departure_time": "tomorrow 14:00",

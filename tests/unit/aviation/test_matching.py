@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import string
 
+import airportsdata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter_service.domains.aviation.catalogue import airports, airports_by_iata
+from adapter_service.domains.aviation.catalogue import airports, airports_by_iata, metropolitan_areas
 from adapter_service.domains.aviation.countries import country_code, country_name
 from adapter_service.domains.aviation.matching import (
     MOST_CANDIDATES,
@@ -271,3 +272,12 @@ def test_case_and_accents_do_not_matter(icao: str, data: st.DataObject) -> None:
     mixed = "".join(c.upper() if flip else c.lower() for c, flip in zip(name, flips, strict=True))
     if not any(word in mixed for word in string.punctuation):
         assert {m.airport.icao for m in match_airports(mixed)} >= {m.airport.icao for m in match_airports(name)} - {""}
+
+
+def test_metropolitan_areas_are_those_of_the_catalogue() -> None:
+    """They are read from its file, for its own function would read all airports again."""
+    told = {
+        code: (area["name"], area["country"], tuple(sorted(row["icao"] for row in area["airports"].values())))
+        for code, area in airportsdata.load_iata_macs().items()
+    }
+    assert {a.code: (a.name, a.country, a.icaos) for a in metropolitan_areas().values()} == told

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from adapter_service.domains.aviation.catalogue import airports, data_scope, get_airport
 from adapter_service.domains.aviation.errors import EntityNotFound, InputInvalid
@@ -32,25 +29,6 @@ def test_nearest_means_an_airport_to_fly_from_and_says_so() -> None:
     assert anything["airports"][0]["distance_km"] <= found["airports"][0]["distance_km"]
 
 
-@settings(max_examples=8)
-@given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["distance", "distance_desc"]))
-@example(90.0, 0.0, "distance")
-@example(-17.0, 179.99, "distance")
-@example(0.0, 0.0, "distance_desc")
-def test_the_pre_filter_loses_nothing(lat: float, lon: float, sort: Any) -> None:
-    """Against every distance in the catalogue of one large country, computed the slow way."""
-    exact = sorted(
-        (inverse(lat, lon, a.latitude_deg, a.longitude_deg)[0], a.icao)
-        for a in airports().values()
-        if a.country == "RU"
-    )
-    if sort == "distance_desc":
-        exact = sorted(exact, key=lambda pair: (-pair[0], pair[1]))
-    found = search_airports(country="RU", center_lat_deg=lat, center_lon_deg=lon, sort=sort, kind="any", limit=20)
-    assert _icaos(found) == [icao for _, icao in exact[:20]]
-    assert [a["distance_km"] for a in found["airports"]] == [round(m / 1000, 3) for m, _ in exact[:20]]
-
-
 @pytest.mark.parametrize("radius_km", [50.0, 300.0, 5000.0])
 def test_radius_is_exact(radius_km: float) -> None:
     inside = {
@@ -63,18 +41,6 @@ def test_radius_is_exact(radius_km: float) -> None:
     )
     assert found["total"] == len(inside)
     assert set(_icaos(found)) <= inside
-
-
-def test_nearest_is_fast() -> None:
-    search_airports(center_lat_deg=1.0, center_lon_deg=1.0, kind="any")
-    best = min(_timed(lat) for lat in (10.0, 20.0, 30.0, 40.0, 50.0))
-    assert best < 0.25
-
-
-def _timed(lat: float) -> float:
-    start = time.perf_counter()
-    search_airports(center_lat_deg=lat, center_lon_deg=30.0, kind="any")
-    return time.perf_counter() - start
 
 
 @pytest.mark.parametrize(
@@ -107,8 +73,59 @@ def test_sorting_by_name_both_ways_and_paging() -> None:
         icao for offset in range(0, 90, 30) for icao in _icaos(search_airports(country="DE", limit=30, offset=offset))
     ]
     assert paged == _icaos(up)[:90]
-    near = {"center_icao": "EDDF", "sort": "distance"}
+    near: dict[str, Any] = {"center_icao": "EDDF", "sort": "distance"}
     assert _icaos(search_airports(**near, limit=10))[5:] == _icaos(search_airports(**near, limit=5, offset=5))
+
+
+@pytest.mark.parametrize("country", ["NP", "NO", "NL", "IN", "PT"])
+@pytest.mark.parametrize("measure", ["elevation_ft", "latitude_deg", "longitude_deg"])
+def test_extremes_are_those_of_a_scan(country: str, measure: str) -> None:
+    there = [a for a in airports().values() if a.iata and a.country == country]
+    what = measure.split("_")[0]
+    for sort, sign in ((what, 1.0), (f"{what}_desc", -1.0)):
+        expected = sorted(there, key=lambda a: (sign * getattr(a, measure), a.icao))
+        order: Any = sort
+        found = search_airports(country=country, sort=order, limit=5)
+        assert _icaos(found) == [a.icao for a in expected[:5]]
+
+
+def test_the_highest_airport_of_all() -> None:
+    assert _icaos(search_airports(sort="elevation_desc", limit=1)) == ["ZUDC"]  # Daocheng Yading, 4,411 m
+
+
+def test_the_westernmost_is_told_across_the_antimeridian() -> None:
+    west, east = (search_airports(country="RU", sort=sort, limit=1) for sort in ("longitude", "longitude_desc"))
+    assert _icaos(west) == ["UMKK"]  # Kaliningrad, not Chukotka beyond 180 degrees
+    assert east["airports"][0]["longitude_deg"] < -170.0
+    assert _icaos(search_airports(country="FJ", sort="longitude", limit=1)) != _icaos(
+        search_airports(country="FJ", sort="longitude_desc", limit=1)
+    )
+
+
+def test_several_countries_and_all_but_some() -> None:
+    both = search_airports(country=["DE", "Польша"], count_only=True)
+    assert both["total"] == sum(search_airports(country=code, count_only=True)["total"] for code in ("DE", "PL"))
+    assert both["airports"] == []
+    rest = search_airports(except_country="Germany", count_only=True)
+    assert rest["total"] == search_airports(count_only=True)["total"] - search_airports(country="DE")["total"]
+    near = search_airports(center_lat_deg=52.52, center_lon_deg=13.405, except_country=["DE"], limit=20)
+    assert {airport["country"] for airport in near["airports"]} & {"PL", "CZ"}
+    assert "DE" not in {airport["country"] for airport in near["airports"]}
+    assert search_airports(city="London", except_country="GB")["airports"][0]["country"] != "GB"
+
+
+def test_what_was_asked_is_in_the_result_and_asks_the_same_again() -> None:
+    asked: dict[str, Any] = {"center_icao": "EDDB", "country": ["Poland"], "radius_km": 400, "min_distance_km": 50}
+    found = search_airports(**asked, limit=3)
+    assert found["query"] == {
+        "center_icao": "EDDB",
+        "country": ["PL"],
+        "radius_km": 400,
+        "min_distance_km": 50,
+        "sort": "distance",
+        "kind": "with_iata_code",
+    }
+    assert search_airports(**found["query"], limit=3) == found
 
 
 def test_a_centre_airport_is_left_out() -> None:
@@ -121,6 +138,10 @@ def test_a_centre_airport_is_left_out() -> None:
     ("filters", "field"),
     [
         ({"radius_km": 10.0}, "radius_km"),
+        ({"min_distance_km": 10.0}, "min_distance_km"),
+        ({"center_icao": "EDDB", "radius_km": 10.0, "min_distance_km": 11.0}, "min_distance_km"),
+        ({"except_country": "Нарния"}, "except_country"),
+        ({"country": ["DE"] * 21}, "country"),
         ({"center_lat_deg": 1.0, "center_lon_deg": 1.0, "radius_km": 0.0}, "radius_km"),
         ({"center_lat_deg": 1.0, "center_lon_deg": 1.0, "radius_km": float("nan")}, "radius_km"),
         ({"center_lat_deg": 91.0, "center_lon_deg": 1.0}, "center_lat_deg"),
@@ -154,3 +175,28 @@ def test_get_airport() -> None:
     with pytest.raises(EntityNotFound) as unknown:
         search_airports(center_icao="XXXX")
     assert unknown.value.field == "center_icao"
+
+
+@pytest.mark.parametrize(
+    ("filters", "similar"),
+    [
+        ({"name": "Heathrw"}, True),
+        ({"name": "Heathrow"}, False),
+        ({"name": "Хитроу"}, False),
+        ({"city": "Frankfrut"}, True),
+        ({"city": "Helsinki"}, False),
+        ({"city": "Portland, Oregon"}, False),
+        ({"city": "Мюнхин"}, True),
+        ({"code": "BER"}, False),
+    ],
+)
+def test_what_only_resembles_the_text_is_told_apart(filters: dict[str, Any], similar: bool) -> None:
+    found = search_airports(**filters)
+    assert found["total"] >= 1
+    assert found["similar"] is similar
+
+
+def test_a_city_is_told_apart_from_its_namesakes() -> None:
+    oregon = search_airports(city="Portland, Oregon")
+    assert {airport["icao"] for airport in oregon["airports"]} >= {"KPDX", "KHIO"}
+    assert {a["country"] for a in search_airports(city="Лондон в Канаде")["airports"]} == {"CA"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from adapter_service.domains.aviation import answers
+from adapter_service.domains.aviation import answers, search_answers
 from adapter_service.domains.aviation.catalogue import get_airport
 from adapter_service.domains.aviation.route import build_route
 from adapter_service.domains.aviation.search import search_airports
@@ -29,7 +29,18 @@ _MEMORIES: Final = {
     "after_weather": Memory(referents=answers.refer_weather(get_airport("EGLL"))),
     "after_airport": Memory(referents=answers.refer_airport(get_airport("EGLL"))),
     "after_route": Memory(referents=answers.refer_route(build_route("EGLL", "LFPG"))),
-    "after_list": Memory(referents=answers.refer_search(_LONDON)),
+    "after_list": Memory(referents=search_answers.refer_search(_LONDON)),
+    "after_page": Memory(referents=search_answers.refer_search(search_airports(country="NO", limit=10))),
+    "after_last_page": Memory(
+        referents=search_answers.refer_search(search_airports(country="NO", limit=10, offset=50))
+    ),
+    "after_highest": Memory(
+        referents=search_answers.refer_search(search_airports(country="NP", sort="elevation_desc", limit=1))
+    ),
+    "after_count": Memory(referents=search_answers.refer_search(search_airports(country="NO", count_only=True))),
+    "after_nearest": Memory(
+        referents=search_answers.refer_search(search_airports(center_icao="EDDB", country=["PL", "CZ"], limit=5))
+    ),
     "plan": Memory(artifacts=(_PLAN,)),
 }
 _ROUTE_TASK: Final = TaskSummary("t1", "build_route", "open", {"departure_icao": "Berlin", "destination_icao": ""})

@@ -128,9 +128,9 @@ def test_search_names_its_data(domain: Domain) -> None:
     one = call(tool, center_icao="LKPR", limit=1)
     assert "airportsdata" in tool.say(one, "en")
     assert "nearest" in tool.say(one, "en")
-    assert [referent.kind for referent in tool.referents(one)] == ["topic", "airport"]
+    assert [referent.kind for referent in tool.referents(one)] == ["topic", "airport_list", "airport"]
     several = call(tool, country="NO", limit=5)
-    assert {referent.kind for referent in tool.referents(several)} == {"topic", "airport_option"}
+    assert {referent.kind for referent in tool.referents(several)} == {"topic", "airport_list", "airport_option"}
     nearest = call(tool, center_icao="LKPR", limit=3)
     assert tool.say(nearest, "en").startswith("The three nearest airports:")
     assert tool.say(nearest, "ru").startswith("Три ближайших аэропорта:")
@@ -331,3 +331,33 @@ def test_observed_time_is_shown(domain: Domain) -> None:
     observed = (NOW - timedelta(hours=1)).isoformat()
     position = {"latitude_deg": 1.0, "longitude_deg": 2.0, "source": "device", "scope": "", "observed_time": observed}
     assert "2030-01-01 11:00 UTC" in tool.say(call(tool, position=position), "en")
+
+
+def test_a_search_says_that_nothing_is_called_exactly_so(domain: Domain) -> None:
+    tool = domain.tool("search_airports")
+    assert "No airport is called exactly so." in tool.say(call(tool, name="Heathrw"), "en")
+    assert "exactly so" not in tool.say(call(tool, name="Heathrow"), "en")
+    nothing = call(tool, city="Scandinavia")
+    assert tool.say(nothing, "en").startswith("No airport was found for “Scandinavia”.")
+    assert tool.say(nothing, "ru").startswith("Аэропортов по запросу «Scandinavia» не найдено.")
+
+
+def test_a_search_tells_its_scope_and_what_its_figures_cannot_tell(domain: Domain) -> None:
+    tool = domain.tool("search_airports")
+    highest = call(tool, country=["NP"], sort="elevation_desc", limit=1)
+    assert "Searched: airports with an IATA code in Nepal (" in tool.say(highest, "en")
+    assert " m (" in tool.say(highest, "en")
+    assert "0 ft also stands for unknown" in tool.limitations(highest, "en")[1]
+    ring = call(tool, center_icao="LFPG", radius_km=300.0, min_distance_km=100.0, except_country="FR", limit=5)
+    assert "outside France, from 100 to 300 km from " in tool.say(ring, "en")
+    assert "кроме: Франция; от 100 до 300 км от " in tool.say(ring, "ru")
+    international = call(tool, country="DE", kind="international", limit=5)
+    assert "does not tell which airports are international" in tool.limitations(international, "en")[0]
+    west = call(tool, country="RU", sort="longitude", limit=1)
+    assert "самого широкого промежутка" in tool.limitations(west, "ru")[1]
+    counted = call(tool, country="NO", count_only=True)
+    assert counted["airports"] == []
+    over = call(tool, country="NO", offset=5000)
+    assert tool.say(over, "en").startswith("The list is over: there are ")
+    for result in (highest, ring, international, west, counted, over):
+        check_answer(domain, tool, result)

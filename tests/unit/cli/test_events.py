@@ -37,6 +37,17 @@ def test_every_kind_of_event_has_a_rendering() -> None:
     assert set(KINDS) >= ENDINGS
 
 
+def test_a_choice_shows_who_made_it_and_why_a_models_answer_was_not_taken() -> None:
+    event = events.Event(
+        decision_made=events.DecisionMade(
+            action_id="look", chosen_by=events.CHOSEN_BY_DEFAULT, model_code="model_refused", summary="several ways on"
+        )
+    )
+    assert "[look, chosen by default: model_refused]: several ways on" in _text(event)
+    event.decision_made.chosen_by, event.decision_made.model_code = events.CHOSEN_BY_MODEL, ""
+    assert "[look, chosen by model]: several ways on" in _text(event)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_event_shows_a_line_unless_it_is_quiet(kind: str) -> None:
     assert _text(_event(kind), verbose=True)

@@ -11,12 +11,13 @@ from typing import Final
 
 from adapter_service.domains.aviation.matching import resolve_airport
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, number_of
+from adapter_service.domains.aviation.planner.measures import find_measures
 from adapter_service.domains.aviation.planner.tokens import Token, tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 
 _HEAD_NOUNS: Final = (Cat.WEATHER, Cat.ROUTE, Cat.PLAN, Cat.DISTANCE, Cat.POSITION, Cat.INFO, Cat.AIRPORTS, Cat.WHERE)
 _VERBS: Final = (Cat.FIND, Cat.SHOW, Cat.BUILD, Cat.FILE, Cat.CHECK, Cat.CHANGE, Cat.FLY)
-_OBJECTS: Final = (*_HEAD_NOUNS, Cat.NEAREST, Cat.FARTHEST, Cat.AIRPORT)
+_OBJECTS: Final = (*_HEAD_NOUNS, Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME, Cat.AIRPORT)
 _SKIPPED: Final = (Cat.FILLER, Cat.AND, Cat.THEN, Cat.THERE, Cat.THIS, Cat.ME)
 _SENTENCE_ENDS: Final = frozenset(".;?!…")
 
@@ -33,8 +34,12 @@ def split_clauses(text: str) -> list[Clause]:
     tokens = tokenise(text)
     if not tokens:
         return []
+    # "between 100 and 300 km" is one thing.
+    inside = [measure for measure in find_measures(text) if measure.least_km is not None]
     starts = [0]
     for index in range(1, len(tokens)):
+        if any(measure.start < tokens[index].start < measure.end for measure in inside):
+            continue
         if starts[-1] != index and _begins_clause(tokens, index, starts[-1], text):
             starts.append(index)
     clauses = []
@@ -109,7 +114,10 @@ def _opens_request(tokens: list[Token], index: int, start: int) -> bool:
                 return False  # «из Софии проложи, пожалуйста, маршрут»: the verb waits for its noun
             may_be_field = about_plan and kinds & {Cat.ROUTE, Cat.POSITION, Cat.INFO, Cat.DISTANCE}
             return not may_be_field or _with_places(tokens, position)
-        if kinds & {Cat.NEAREST, Cat.FARTHEST}:
+        if kinds & {Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME}:
+            if said & {Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME} and Cat.AIRPORT in said:
+                # "the nearest airport to Berlin and the farthest from Paris": each has its own place.
+                return bool(said & {Cat.FROM, Cat.TO, Cat.AT, Cat.NEAR, Cat.OF})
             return bool(said & {Cat.WEATHER, Cat.ROUTE, Cat.PLAN}) and not said & {Cat.FROM, Cat.TO, Cat.AT}
         if not (kinds & set(_SKIPPED)) and token.text != "," and number_of(token) is None:
             return False

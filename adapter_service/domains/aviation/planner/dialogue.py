@@ -21,6 +21,7 @@ from adapter_service.domains.aviation.planner.places import PlaceText
 from adapter_service.domains.aviation.planner.plan_fields import read_plan_fields, value_alone
 from adapter_service.domains.aviation.planner.plan_tasks import plan_fills, unused_place
 from adapter_service.domains.aviation.planner.references import current_plan, plan_fill
+from adapter_service.domains.aviation.planner.side_questions import beside_plan
 from adapter_service.domains.aviation.planner.tokens import stem, tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 from adapter_service.sdk import (
@@ -112,10 +113,12 @@ def answer_or_else(text: str, request: PlanningRequest, understand: Understand) 
     if _is_new_request(text, question):
         proposal = understand(text, request)
         if proposal.tasks:
-            return proposal
+            return beside_plan(proposal, question, request)
     corrected = _CORRECTING.match(text)
     if corrected is not None and corrected["rest"].strip():
         text = corrected["rest"]  # "no, Oslo" answers with Oslo
+    if len(question.options) == 1 and assents(text):
+        return Proposal(ReplyVerdict.ANSWER, answer_text=question.options[0])  # "did you mean …?" "yes"
     answer = answer_text(text, question)
     if not _fits(answer, question, request):
         patches = _other_fields(text, request)
@@ -314,7 +317,7 @@ def _revision(text: str, request: PlanningRequest) -> Proposal | None:
         or unused_place(frame)
         or composer.tasks
         or about_new
-        or (kinds & {Cat.ROUTE} and "route" not in fills)
+        or (kinds & {Cat.ROUTE} and not fills.keys() & {"route", "total_eet_minutes"})
     ):
         return None
     if open_tasks:

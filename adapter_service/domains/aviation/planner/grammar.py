@@ -10,17 +10,18 @@ from typing import Final
 
 from adapter_service.domains.aviation.demonyms import country_of_adjective
 from adapter_service.domains.aviation.matching import looks_like_place, resolve_airport
+from adapter_service.domains.aviation.planner.exclusions import countries_at, exclusion_at
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, is_beyond, number_of, ordinal_of
 from adapter_service.domains.aviation.planner.measures import find_measures, merge
+from adapter_service.domains.aviation.planner.names import VERBS, is_place, read_name, split_pair
+from adapter_service.domains.aviation.planner.orders import read_first, read_sort, sorts_at
 from adapter_service.domains.aviation.planner.places import (
-    VERBS,
     AirportQuery,
     Me,
     Place,
     PlaceText,
     Reference,
     kind_of,
-    read_name,
     read_place,
     read_query,
     strip_airport,
@@ -63,7 +64,6 @@ class Frame:
 
 
 BARE: Final = "bare"
-_LOWER_CASE_SCORE: Final = 97.0
 
 
 def read_clause(text: str, *, as_plan: bool, as_journey: bool) -> Frame:
@@ -97,8 +97,10 @@ def _step(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str
         return index + 1, role if token.text in ",/&-—–" else BARE
     measure = reader.measure_at(index)
     if measure is not None:
-        if measure.km is not None:
-            frame.query.radius_km = measure.km
+        if measure.is_distance:
+            query = frame.query
+            query.radius_km = measure.km if measure.km is not None else query.radius_km
+            query.min_distance_km = measure.least_km if measure.least_km is not None else query.min_distance_km
             following = reader.skip(index + 1, Cat.WITHIN, Cat.FILLER)
             if reader.is_at(following, Cat.FROM, Cat.OF, Cat.TO, Cat.NEAR):
                 return _read_role(reader, frame, following, Cat.NEAR)
@@ -107,16 +109,24 @@ def _step(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str
         if place is not None:
             _add(frame, role, place)
         return behind, role
-    sorted_to = _read_order(reader, frame, index)
-    if sorted_to > index:
-        return sorted_to, BARE
-    if is_a(token, Cat.NEAREST, Cat.FARTHEST) and not is_a(token, Cat.BEYOND):
+    sort, behind = read_first(reader, index)
+    if sort:
+        frame.query.sort = sort
+        return behind, BARE
+    excluded = exclusion_at(reader, index)
+    if excluded is not None:
+        countries, behind = countries_at(reader, excluded)
+        frame.query.except_countries += countries
+        if not countries:
+            frame.leftovers[:] = [frame.text]  # no tool leaves out anything else
+        return max(behind, excluded), BARE
+    if _is_superlative(reader, index):
         return _read_main_query(reader, frame, index), BARE
     number = number_of(token)
     if number is not None and _counts(reader, index):
         frame.query.count = number
         return index + 1, role
-    if ordinal_of(token) is not None and reader.is_at(index + 1, Cat.NEAREST, Cat.FARTHEST):
+    if ordinal_of(token) is not None and reader.is_at(index + 1, Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME):
         frame.query.ordinal = ordinal_of(token)
         return index + 1, role
     if is_a(token, Cat.BEYOND) and _is_distance(reader, reader.skip(index + 1, Cat.FILLER)):
@@ -124,18 +134,15 @@ def _step(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str
         if before is None or before.lower not in ("не", "no", "not"):
             frame.leftovers.append(reader.between(index, reader.skip(index + 1, Cat.FILLER) + 1))
         return index + 1, BARE
-    if (
-        is_a(token, Cat.FROM, Cat.AT, Cat.NEAR)
-        and reader.is_at(index + 1, Cat.NAMED)
-        and not _sorts(reader, frame, index)
-    ):
+    if is_a(token, Cat.FROM, Cat.AT, Cat.NEAR) and reader.is_at(index + 1, Cat.NAMED) and not sorts_at(reader, index):
         return index + 1, BARE  # «с кодом LED», "by code LED"
     if is_a(token, Cat.NAMED):
         behind = _read_named(reader, frame, index)
         if behind > index:
             return behind, BARE
-    if is_a(token, Cat.SORT) or _sorts(reader, frame, index):
-        return _read_sort(reader, frame, index), BARE
+    if is_a(token, Cat.SORT) or sorts_at(reader, index):
+        frame.query.sort, behind = read_sort(reader, index, frame.query.sort)
+        return behind, BARE
     preposition = _preposition(reader, frame, index)
     if preposition is not None:
         return _read_role(reader, frame, index, preposition)
@@ -144,7 +151,18 @@ def _step(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str
 
 def _is_distance(reader: Reader, index: int) -> bool:
     measure = reader.measure_at(index)
-    return measure is not None and measure.km is not None
+    return measure is not None and measure.is_distance
+
+
+def _is_superlative(reader: Reader, index: int) -> bool:
+    """ "Nearest", "highest"; but the highest of what is no airport ("highest temperature") is none."""
+    token = reader.tokens[index]
+    if not is_a(token, Cat.EXTREME):
+        return is_a(token, Cat.NEAREST, Cat.FARTHEST) and not is_a(token, Cat.BEYOND)
+    airports = any(is_a(other, Cat.AIRPORT, Cat.AIRPORTS) for other in reader.tokens)
+    following = reader.token(reader.skip(index + 1, Cat.FILLER))
+    beside = following is None or following.kind != "word" or is_a(following, *_BESIDE_SUPERLATIVE)
+    return airports and beside
 
 
 def _preposition(reader: Reader, frame: Frame, index: int) -> Cat | None:
@@ -186,7 +204,11 @@ def _read_role(reader: Reader, frame: Frame, index: int, role: Cat) -> tuple[int
     return end, role
 
 
-_QUERY_WORDS: Final = (Cat.GENERIC, Cat.NEAREST, Cat.FARTHEST, Cat.AIRPORT, Cat.FILLER)
+_BESIDE_SUPERLATIVE: Final = (
+    *(Cat.AIRPORT, Cat.AIRPORTS, Cat.CODE_KIND, Cat.ANY_KIND, Cat.INTERNATIONAL, Cat.AT, Cat.OF, Cat.NEAR, Cat.WITHIN),
+    *(Cat.AND, Cat.THEN, Cat.FROM, Cat.TO, Cat.EXCEPT),
+)
+_QUERY_WORDS: Final = (Cat.GENERIC, Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME, Cat.AIRPORT, Cat.FILLER)
 
 
 def _single_to(reader: Reader, index: int) -> bool:
@@ -207,12 +229,15 @@ def _is_only_known_words(reader: Reader, index: int, end: int) -> bool:
 def _read_main_query(reader: Reader, frame: Frame, index: int) -> int:
     query, behind = read_query(reader, index)
     main = frame.query
-    main.superlative = query.superlative
+    if main.ranked:
+        frame.leftovers.append(reader.tokens[index].text)  # "nearest and farthest": one search has one order
+    main.superlative, main.extreme = query.superlative, query.extreme
     main.plural = main.plural or query.plural
     main.count = query.count if query.count is not None else main.count
     main.ordinal = query.ordinal if query.ordinal is not None else main.ordinal
     main.radius_km = query.radius_km if query.radius_km is not None else main.radius_km
     main.centre = query.centre if query.centre is not None else main.centre
+    main.min_distance_km = query.min_distance_km if query.min_distance_km is not None else main.min_distance_km
     main.kind = query.kind or main.kind
     main.areas += query.areas
     return behind
@@ -222,8 +247,8 @@ def _counts(reader: Reader, index: int) -> bool:
     """A number counts airports if it stands by them, or behind "top", "first", "limit"."""
     if reader.is_at(index - 1, Cat.COUNT):
         return True
-    following = reader.skip(index + 1, Cat.FILLER, Cat.CODE_KIND, Cat.ANY_KIND)
-    return reader.is_at(following, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST)
+    following = reader.skip(index + 1, Cat.FILLER, Cat.CODE_KIND, Cat.ANY_KIND, Cat.INTERNATIONAL)
+    return reader.is_at(following, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME)
 
 
 def _read_named(reader: Reader, frame: Frame, index: int) -> int:
@@ -246,45 +271,6 @@ def _read_named(reader: Reader, frame: Frame, index: int) -> int:
     return index
 
 
-def _sorts(reader: Reader, frame: Frame, index: int) -> bool:
-    """ "by distance", «по имени», "alphabetically", "in reverse order", "nearest first"."""
-    token = reader.tokens[index]
-    if token.lower in ("by", "по", "in", "в"):
-        return reader.is_at(index + 1, Cat.BY_NAME, Cat.BY_DISTANCE, Cat.REVERSE)
-    return token.lower.startswith("alphabetic")
-
-
-def _read_order(reader: Reader, frame: Frame, index: int) -> int:
-    """ "farthest first", «сначала ближние»: an order, not a choice; the index behind it, or `index`."""
-    first, second = reader.token(index), reader.token(index + 1)
-    if first is None or second is None:
-        return index
-    superlative = first if second.lower in ("first", "сначала", "сперва") else second
-    if superlative is second and first.lower not in ("сначала", "сперва"):
-        return index
-    if not is_a(superlative, Cat.NEAREST, Cat.FARTHEST):
-        return index
-    frame.query.sort = "distance_desc" if is_a(superlative, Cat.FARTHEST) else "distance"
-    return index + 2
-
-
-def _read_sort(reader: Reader, frame: Frame, index: int) -> int:
-    sort = frame.query.sort
-    end = index
-    while (token := reader.token(end)) is not None:
-        if is_a(token, Cat.BY_NAME):
-            sort = "name"
-        elif is_a(token, Cat.BY_DISTANCE):
-            sort = "distance"
-        elif is_a(token, Cat.REVERSE):
-            sort = f"{sort or 'distance'}_desc"
-        elif not (is_a(token, Cat.SORT, Cat.FILLER, Cat.AT) or token.lower in ("by", "по", "order", "порядке")):
-            break
-        end += 1
-    frame.query.sort = sort
-    return end
-
-
 def _read_other(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int, str]:
     """A word without a preposition: part of the request, a pronoun, a bare place, or something unknown."""
     token = reader.tokens[index]
@@ -295,8 +281,17 @@ def _read_other(reader: Reader, frame: Frame, index: int, role: str) -> tuple[in
     if kind_of(token) and not names_code:  # "IATA code GRU" tells no kind
         frame.query.kind = kind_of(token)
         return index + 1, role
-    if is_a(token, Cat.AND):
+    if is_a(token, Cat.HOW_MANY):
+        frame.query.counts = True
         return index + 1, role
+    if is_a(token, Cat.INTERNATIONAL) and reader.is_at(index + 1, Cat.AIRPORT, Cat.AIRPORTS):
+        frame.query.kind = frame.query.kind or "international"
+        return index + 1, role
+    if is_a(token, Cat.AND, Cat.OR):
+        return index + 1, role
+    if is_a(token, Cat.EXTREME):
+        frame.leftovers.append(token.text)
+        return index + 1, BARE
     if token.is_code and categories(token) and not reader.text.isupper() and _is_known_code(token.text):
         _add(frame, role, PlaceText(token.text, says_airport=True))  # "weather ADD": a code that is also a word
         return index + 1, role
@@ -359,42 +354,8 @@ def _read_bare(reader: Reader, frame: Frame, index: int, role: str) -> tuple[int
     if names_have_capitals and not any(token.capitalised for token in reader.tokens[index:behind]):
         frame.leftovers.append(name)  # "the capital of France": who writes names with capitals means no name here
         return behind, role
-    if _is_place(place.text, named_like=named_like) or split_pair(place.text) is not None:
+    if is_place(place.text, named_like=named_like) or split_pair(place.text) is not None:
         _add(frame, role, place)
     else:
         frame.leftovers.append(name)
     return behind, role
-
-
-def _is_place(text: str, *, named_like: bool) -> bool:
-    """A place without a preposition is written like a name, or is exactly one: any word resembles some airfield."""
-    if named_like:
-        return True
-    found = resolve_airport(text)
-    if found.status == "not_found":
-        return False
-    if text[:1].isupper():
-        return looks_like_place(text)
-    # A lower-case word ("restaurant", «работа») resembles some airfield's name: only an airport of traffic counts, read
-    # letter by letter.
-    best = found.candidates[0]
-    return found.exact and bool(best.airport.iata) and best.score >= _LOWER_CASE_SCORE
-
-
-def _is_end(text: str) -> bool:
-    return _is_place(text.strip(), named_like=False)
-
-
-def split_pair(text: str) -> tuple[str, str] | None:
-    """Two places without a preposition ("Berlin Munich", "EDDB-EDDM", «Берлин — Мюнхен»), or None."""
-    for separator in ("—", "–", " - ", "-", "→", "->", "/"):
-        if separator in text:
-            left, _, right = text.partition(separator)
-            if left.strip() and right.strip() and _is_end(left) and _is_end(right):
-                return left.strip(), right.strip()
-    words = text.split()
-    for cut in range(1, len(words)):
-        left, right = " ".join(words[:cut]), " ".join(words[cut:])
-        if _is_end(left) and _is_end(right):
-            return left, right
-    return None

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from adapter_service.domains.aviation.catalogue import find_airport
 from adapter_service.domains.aviation.countries import country_code
-from adapter_service.domains.aviation.planner.grammar import BARE, Frame, split_pair
+from adapter_service.domains.aviation.planner.grammar import BARE, Frame
 from adapter_service.domains.aviation.planner.lexicon import categories
+from adapter_service.domains.aviation.planner.names import split_pair
 from adapter_service.domains.aviation.planner.places import Me, PlaceText
 from adapter_service.domains.aviation.planner.plan_fields import read_plan_fields
 from adapter_service.domains.aviation.planner.tokens import Token, tokenise
@@ -77,7 +79,7 @@ def is_plan_clause(text: str, *, plan_known: bool) -> bool:
     tokens, kinds = kinds_of(text)
     if names_plan(tokens):
         return True
-    about_other = kinds & {Cat.WEATHER, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.DISTANCE}
+    about_other = kinds & {Cat.WEATHER, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME, Cat.DISTANCE}
     if about_other:
         return False
     content = [token for token in tokens if token.kind != "mark" and Cat.FILLER not in categories(token)]
@@ -89,8 +91,17 @@ def is_plan_clause(text: str, *, plan_known: bool) -> bool:
     fields = read_plan_fields(text)
     if kinds & {Cat.CHANGE, Cat.REMOVE} and (fields.values or fields.named):
         # "set", "make" and "put" also build other things: a field of the plan must be the object.
-        return bool(set(fields.values) - {"route"}) or bool(set(fields.named) - {"route"})
+        names_field = bool(set(fields.values) - {"route"}) or bool(set(fields.named) - {"route"})
+        return names_field or (plan_known and _is_route_text(fields.values.get("route", ""), text))
+    if plan_known and ("total_eet_minutes" in fields.values or "DCT" in fields.values.get("route", "").split()):
+        return True  # «время в пути 70 минут»: "en route" and «путь» are no request for a route here
     return plan_known and bool(set(fields.values)) and Cat.ROUTE not in kinds
+
+
+def _is_route_text(value: str, text: str) -> bool:
+    """Points and airways as in item 15, not just the two ends of a route."""
+    words = value.split()
+    return "DCT" in words or (not text.isupper() and any(find_airport(word) is None for word in words))
 
 
 def is_journey(kinds: set[Cat]) -> bool:
@@ -104,6 +115,8 @@ def intent_of(frame: Frame) -> Intent:
         return Intent.PLAN
     if frame.has(Cat.WEATHER) or _asks_what_it_is_like(frame):
         return Intent.WEATHER
+    if frame.query.counts:
+        return Intent.SEARCH
     if _states_position(frame):
         return Intent.STATE_POSITION
     only_nearest = _describes_airports(frame) and not frame.at(Cat.FROM, Cat.TO, Cat.BETWEEN, BARE)
@@ -111,10 +124,11 @@ def intent_of(frame: Frame) -> Intent:
         return Intent.SEARCH
     # "airports in Brazil by distance from Manaus" orders a list; "airports between Oslo and Rome" is refused as one.
     listed = frame.has(Cat.AIRPORTS) and not frame.has(Cat.ROUTE, Cat.FLY)
-    if listed and (frame.query.sort or (frame.at(Cat.BETWEEN) and not frame.has(Cat.DISTANCE))):
+    ringed = frame.query.radius_km is not None or frame.query.min_distance_km is not None
+    if listed and (ringed or frame.query.sort or (frame.at(Cat.BETWEEN) and not frame.has(Cat.DISTANCE))):
         return Intent.SEARCH
     if (
-        frame.has(Cat.ROUTE)
+        frame.has(Cat.ROUTE, Cat.BACK)
         or (frame.has(Cat.FLY) and _travels(frame))
         or (frame.has(Cat.DISTANCE) and frame.has_places)
         or frame.at(Cat.BETWEEN)
@@ -158,6 +172,8 @@ def _airports_intent(frame: Frame) -> Intent:
         return Intent.AIRPORT
     if frame.at("there") and frame.has(Cat.SHOW, Cat.INFO, Cat.AIRPORT, Cat.WHERE):
         return Intent.AIRPORT
+    if frame.query.except_countries and frame.has(Cat.AIRPORT):
+        return Intent.SEARCH
     return _talk(frame)
 
 
@@ -178,6 +194,20 @@ def _talk(frame: Frame) -> Intent:
     if frame.has(Cat.GREETING):
         return Intent.GREETING
     return Intent.UNKNOWN
+
+
+def unused_part(frame: Frame, intent: Intent) -> bool:
+    """Does the clause say something about airports, or a way back, that requests of this kind have no use for?"""
+    query = frame.query
+    if frame.has(Cat.BACK) and intent is not Intent.ROUTE:
+        return True
+    if intent is Intent.SEARCH:
+        return False
+    if intent in (Intent.WEATHER, Intent.AIRPORT) and query.describes:
+        return query.counts
+    if intent is Intent.ROUTE and query.ranked:
+        return query.counts
+    return bool(query.except_countries or query.min_distance_km is not None or query.extreme or query.counts)
 
 
 def _asks_what_can_be_done(frame: Frame) -> bool:
@@ -206,9 +236,10 @@ def _is_pair(frame: Frame) -> bool:
 
 def _describes_airports(frame: Frame) -> bool:
     query = frame.query
-    if query.superlative or query.code or query.names:
+    if query.ranked or query.code or query.names:
         return True
-    if query.radius_km is not None and (frame.has(Cat.AIRPORT, Cat.AIRPORTS) or not frame.has(Cat.ROUTE, Cat.FLY)):
+    ringed = query.radius_km is not None or query.min_distance_km is not None
+    if ringed and (frame.has(Cat.AIRPORT, Cat.AIRPORTS) or not frame.has(Cat.ROUTE, Cat.FLY)):
         return True
     return bool(frame.at(Cat.NEAR)) and frame.has(Cat.AIRPORT, Cat.AIRPORTS, Cat.FIND)
 
@@ -228,7 +259,7 @@ def _states_position(frame: Frame) -> bool:
     said = {
         place for place in frame.at(BARE, Cat.AT, Cat.NEAR) if not isinstance(place, Me) and place.__hash__ is not None
     }
-    if len(said) != 1 or frame.query.radius_km is not None:
+    if len(said) != 1 or frame.query.describes:
         return False
     lowers = [token.lower for token in frame.words if token.kind == "word"]
     first = next((word for word in lowers if word not in ("hi", "hello", "привет", "сейчас", "now", "and", "и")), "")

@@ -91,23 +91,9 @@ _BEYOND: Final = word_set("who who's whose why when кто чей почему �
 _CAN: Final = word_set("can could would knows may может мог бы знает нибудь")
 
 
-_EXCEPT: Final = word_set("except excepting excluding кроме исключая исключением")
-
-
 def is_beyond(words: list[Token], *, as_plan: bool) -> bool:
     """Does a clause ask for what no tool of this domain does, whatever else it says?"""
-    return _excludes(words) or (not as_plan and _asks_beyond(words))
-
-
-def _excludes(words: list[Token]) -> bool:
-    """Is a place left out ("airports not in Germany", «кроме Орли»)? No tool of this domain leaves one out."""
-    for token, following in zip(words, words[1:], strict=False):
-        if token.lower in _EXCEPT:
-            return True
-        negated = token.lower in ("not", "не") and following.kind == "word"
-        if negated and (not categories(following) or is_a(following, Cat.AT, Cat.FROM, Cat.TO, Cat.NEAR, Cat.OF)):
-            return True
-    return False
+    return not as_plan and _asks_beyond(words)
 
 
 def _asks_beyond(words: list[Token]) -> bool:

@@ -26,17 +26,53 @@ _AMOUNT: Final = (
 _DISTANCES: Final = tuple(
     (re.compile(rf"(?<![\w.,])({_AMOUNT})\s*-?(?:{unit})", re.IGNORECASE), factor) for unit, factor in _UNITS
 )
+# "between 100 and 300 km", «от 100 до 300 км», "100-300 km".
+_RANGES: Final = tuple(
+    (
+        re.compile(
+            rf"(?<![\w.,])(?:(?:between|from|от|с|между)\s+)?({_AMOUNT})\s*(?:{unit})?\s*"
+            rf"(?:(?<=\s)(?:and|to|до|и|по)(?=\s)|[-–—])\s*({_AMOUNT})\s*-?(?:{unit})",
+            re.IGNORECASE,
+        ),
+        factor,
+    )
+    for unit, factor in _UNITS
+)
+# "at least 100 km", «дальше 100 км»; with a negation before it, the greatest distance: "not farther than 100 km".
+_BEYOND: Final = (
+    r"at\s+least|no\s+less\s+than|not\s+less\s+than|(?:no|not)\s+(?:closer|nearer)\s+than|"
+    r"(?:more|farther|further|greater)\s+(?:away\s+)?than|over|beyond|"
+    r"not\s+within(?:\s+a\s+radius\s+of)?|outside(?:\s+a\s+radius\s+of)?|не\s+в\s+(?:радиусе|пределах)|за\s+пределами|"
+    r"не\s+ближе(?:\s+чем)?|не\s+менее(?:\s+чем)?|не\s+меньше(?:\s+чем)?|как\s+минимум|минимум|"
+    r"(?:дальше|далее|более|больше|свыше)(?:\s+чем)?(?:\s+(?:на|в))?"
+)
+_LEAST: Final = tuple(
+    (
+        re.compile(rf"(?<![\w.,])(not?\s+|не\s+)?(?:{_BEYOND})\s+({_AMOUNT})\s*-?(?:{unit})", re.IGNORECASE),
+        factor,
+    )
+    for unit, factor in _UNITS
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A distance (`km`) or a position (`latitude_deg`, `longitude_deg`, WGS 84), at character offsets of the clause."""
+    """A distance or a position (`latitude_deg`, `longitude_deg`, WGS 84), at character offsets of the clause.
+
+    A distance has a greatest (`km`) or a least value (`least_km`), or both.
+    """
 
     start: int
     end: int
     km: float | None = None
+    least_km: float | None = None
     latitude_deg: float = 0.0
     longitude_deg: float = 0.0
+
+    @property
+    def is_distance(self) -> bool:
+        """Is it a distance, not a position?"""
+        return self.km is not None or self.least_km is not None
 
 
 def _amount(text: str) -> float:
@@ -59,11 +95,29 @@ def find_measures(text: str) -> list[Measure]:
                 longitude_deg=place.longitude_deg,
             )
         )
+    for pattern, factor in _RANGES:
+        for match in pattern.finditer(text):
+            least, most = sorted((_km(match[1], factor), _km(match[2], factor)))
+            _keep(found, Measure(match.start(), match.end(), km=most, least_km=least))
+    for pattern, factor in _LEAST:
+        for match in pattern.finditer(text):
+            km = _km(match[2], factor)
+            bound = Measure(match.start(), match.end(), km=km) if match[1] else None
+            _keep(found, bound or Measure(match.start(), match.end(), least_km=km))
     for pattern, factor in _DISTANCES:
         for match in pattern.finditer(text):
-            if all(match.end() <= other.start or match.start() >= other.end for other in found):
-                found.append(Measure(match.start(), match.end(), km=round(_amount(match[1]) * factor, 3)))
+            _keep(found, Measure(match.start(), match.end(), km=_km(match[1], factor)))
     return sorted(found, key=lambda measure: measure.start)
+
+
+def _km(amount: str, factor: float) -> float:
+    return round(_amount(amount) * factor, 3)
+
+
+def _keep(found: list[Measure], measure: Measure) -> None:
+    """What was found first, being the longer reading, stays."""
+    if all(measure.end <= other.start or measure.start >= other.end for other in found):
+        found.append(measure)
 
 
 def merge(tokens: list[Token], measures: list[Measure], text: str) -> tuple[list[Token], dict[int, Measure]]:

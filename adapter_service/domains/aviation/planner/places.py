@@ -1,7 +1,6 @@
 """Noun phrases that name a place: a text, "me", "there", a position, or an airport described by a query.
 
-Called by the grammar for what follows a preposition. Multi-word names stay whole: a word that could end a name ends it
-only if the catalogue does not know the longer name ("Frankfurt am Main", «Ростов на Дону», "Isle of Man").
+Called by the grammar for what follows a preposition. Names themselves are read in names.py.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adapter_service.domains.aviation.countries import country_code
-from adapter_service.domains.aviation.demonyms import country_of_adjective
-from adapter_service.domains.aviation.matching import looks_like_place
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, number_of, ordinal_of
+from adapter_service.domains.aviation.planner.names import SUPERLATIVES, read_name
+from adapter_service.domains.aviation.planner.orders import sort_of
 from adapter_service.domains.aviation.planner.reader import Reader
 from adapter_service.domains.aviation.planner.tokens import Token, tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
@@ -64,33 +63,31 @@ class AirportQuery:
     code: str = ""
     sort: str = ""
     kind: str = ""
+    extreme: str = ""  # the order that puts the highest, northernmost … first
+    min_distance_km: float | None = None
+    except_countries: list[str] = field(default_factory=list)
+    counts: bool = False  # "how many"
+
+    @property
+    def ranked(self) -> bool:
+        """Does a superlative choose: nearest, highest …?"""
+        return self.superlative is not None or bool(self.extreme)
+
+    @property
+    def centred(self) -> bool:
+        """Are distances from somewhere asked for?"""
+        ringed = self.radius_km is not None or self.min_distance_km is not None
+        return self.superlative is not None or ringed or self.centre is not None or self.near
+
+    @property
+    def describes(self) -> bool:
+        """Does it tell which airports are meant, by more than a place?"""
+        ringed = self.radius_km is not None or self.min_distance_km is not None
+        return self.ranked or ringed or bool(self.names or self.code)
 
 
 Place = PlaceText | Me | Position | Reference | AirportQuery
 
-_ROLE_PREPOSITIONS: Final = (Cat.FROM, Cat.TO, Cat.AT, Cat.NEAR, Cat.WITHIN, Cat.OF, Cat.VIA, Cat.BETWEEN)
-_HEADS: Final = (Cat.WEATHER, Cat.ROUTE, Cat.DISTANCE, Cat.PLAN, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST)
-VERBS: Final = (Cat.FIND, Cat.SHOW, Cat.BUILD, Cat.FILE, Cat.DRAFT, Cat.CHECK, Cat.CHANGE, Cat.FLY)
-_STOPS: Final = (
-    *_ROLE_PREPOSITIONS,
-    *_HEADS,
-    *VERBS,
-    Cat.THEN,
-    Cat.AND,
-    Cat.FILLER,
-    Cat.OTHER_TIME,
-    Cat.THERE,
-    Cat.FROM_THERE,
-    Cat.SORT,
-    Cat.NAMED,
-    Cat.WHERE,
-    Cat.REVERSE,
-    Cat.NOT,
-    Cat.BY_NAME,
-)
-# After these a new argument always begins, whatever the catalogue knows.
-_HARD_STOPS: Final = (Cat.FROM, Cat.TO, Cat.BETWEEN, Cat.THEN, Cat.VIA)
-_MOST_NAME_WORDS: Final = 8
 _CLOSERS: Final = frozenset({"to", "с", "со", "от", "к", "ко", "of", "by"})
 _POINTS: Final = frozenset({"point", "position", "coordinates", "точке", "точки", "координатам", "координат"})
 _SUBDIVISIONS: Final = frozenset({"state", "province", "region"})
@@ -109,7 +106,7 @@ def read_place(reader: Reader, index: int, *, to_ends: bool = False) -> tuple[Pl
         query, end = read_query(reader, query_at, to_ends=to_ends)
         return query, end
     measure = reader.measure_at(index)
-    if measure is not None and measure.km is None:
+    if measure is not None and not measure.is_distance:
         return Position(measure.latitude_deg, measure.longitude_deg, reader.between(index, index + 1)), index + 1
     found = _read_pronoun(reader, start, index)
     if found is not None:
@@ -178,8 +175,8 @@ def _query_start(reader: Reader, start: int, index: int) -> int | None:
     token = reader.token(probe)
     if token is not None and (number_of(token) is not None or ordinal_of(token) is not None):
         probe = reader.skip(probe + 1, Cat.AIRPORT, Cat.AIRPORTS)  # "the two airports nearest to Lima"
-    probe = reader.skip(probe, Cat.FILLER) if not reader.is_at(probe, Cat.NEAREST, Cat.FARTHEST) else probe
-    if reader.is_at(probe, Cat.NEAREST, Cat.FARTHEST):
+    probe = reader.skip(probe, Cat.FILLER) if not reader.is_at(probe, *SUPERLATIVES) else probe
+    if reader.is_at(probe, *SUPERLATIVES):
         return index
     # "the airport nearest to me", "an airport near Prague", «аэропорту рядом со мной»
     if index > start and reader.is_at(index - 1, Cat.AIRPORT) and reader.is_at(index, Cat.NEAR, Cat.WITHIN):
@@ -218,101 +215,6 @@ def _read_pronoun(reader: Reader, start: int, index: int) -> tuple[Place, int] |
     return None
 
 
-def read_name(reader: Reader, index: int) -> tuple[str, int]:
-    """The words of a name from `index` on and the index behind them; ("", index) where none begins."""
-    token = reader.token(index)
-    if token is None or token.kind not in ("word", "number") or is_a(token, *_HARD_STOPS, Cat.AND):
-        return "", index
-    if is_a(token, *_ROLE_PREPOSITIONS) and not token.capitalised:
-        return "", index
-    if is_a(token, Cat.FILLER) and reader.is_at(index + 1, Cat.NAMED):
-        return "", index  # "the airport with code ADD"
-    if token.kind == "number" and not (index + 1 < len(reader.tokens) and reader.tokens[index + 1].kind == "word"):
-        return "", index
-    end = index + 1
-    while end < len(reader.tokens) and end - index < _MOST_NAME_WORDS:
-        longer = _extend(reader, index, end)
-        if longer == end:
-            break
-        end = longer
-    return reader.between(index, end), end
-
-
-def _extend(reader: Reader, start: int, end: int) -> int:
-    """The index behind the longer name, or `end` where the name is over."""
-    token = reader.tokens[end]
-    if token.kind in ("measure", "number"):
-        return end
-    if reader.is_at(end + 1, *_AIRPORT_WORDS) and country_of_adjective(token.text) is not None:
-        return end  # «ближайший к Комо швейцарский аэропорт»
-    if token.kind == "mark":
-        return _extend_over_mark(reader, start, end)
-    if is_a(token, *_HARD_STOPS):
-        return end
-    if not is_a(token, *_STOPS):
-        return end + 1
-    return _bridge(reader, start, end)
-
-
-def _bridge(reader: Reader, start: int, end: int) -> int:
-    """A word that usually ends a name stays in it if the catalogue knows the name with it and the next word."""
-    behind = end + 1
-    while behind < len(reader.tokens) and behind - end < 3 and is_a(reader.tokens[behind], Cat.FILLER, Cat.GENERIC):
-        behind += 1
-    following = reader.token(behind)
-    if following is not None and following.kind == "word" and not is_a(following, *_STOPS):
-        whole = reader.between(start, behind + 1)
-        left, right = reader.between(start, end), reader.between(behind, behind + 1)
-        # Two places with "and" between them are two: reading them as one long name would take a quarter of a second.
-        two = is_a(reader.tokens[end], Cat.AND) and looks_like_place(left) and looks_like_place(right)
-        two = two or left.casefold() == right.casefold()  # «из Осло в Осло»
-        if country_code(whole) is not None or (not two and _is_one_name(whole, right)):
-            return behind + 1
-    if reader.tokens[end].capitalised and looks_like_place(reader.between(start, end + 1)):
-        single = reader.tokens[end].text
-        if not is_a(reader.tokens[end], Cat.FILLER, *VERBS, *_HEADS) or looks_like_place(single):
-            return end + 1
-    return end
-
-
-def _is_one_name(whole: str, right: str) -> bool:
-    """Is a text that ends with `right` a name of its own, and not two places beside each other?"""
-    if country_code(right) is not None:
-        linked = f" {whole.casefold()} "
-        return (" in " in linked or " of " in linked) and looks_like_place(whole)
-    return looks_like_place(whole)
-
-
-def _extend_over_mark(reader: Reader, start: int, end: int) -> int:
-    mark = reader.tokens[end].text
-    following = reader.token(end + 1)
-    if following is None:
-        return end
-    closing = reader.token(end + 2)
-    if mark == "(" and closing is not None and closing.text == ")" and following.kind == "word":
-        return end + 3
-    if mark in "'’." and following.start == reader.tokens[end].end:
-        return end + 2
-    if mark == "," and len(following.text) == 2 and following.text.isupper() and following.text.isalpha():
-        return end + 2  # "Washington, DC"
-    if mark == "," and following.kind == "word" and not is_a(following, *_STOPS):
-        right_end = end + 2
-        while right_end < len(reader.tokens) and right_end - end < 5 and _plain(reader.tokens[right_end]):
-            right_end += 1
-        for behind in range(right_end, end + 1, -1):
-            right = reader.between(end + 1, behind)
-            if country_code(right) is not None:
-                return behind
-        whole = reader.between(start, end + 2)
-        if looks_like_place(whole) and not following.is_code:
-            return end + 2
-    return end
-
-
-def _plain(token: Token) -> bool:
-    return token.kind == "word" and not is_a(token, *_STOPS)
-
-
 def read_query(reader: Reader, index: int, *, to_ends: bool = False) -> tuple[AirportQuery, int]:
     """An airport query that begins at `index` ("three nearest airports to Prague in …"), and the index behind it."""
     query = AirportQuery()
@@ -327,6 +229,12 @@ def read_query(reader: Reader, index: int, *, to_ends: bool = False) -> tuple[Ai
                 if isinstance(query.centre, PlaceText):
                     # «ближайшем к Праге аэропорту»: the word "airport" belongs to the query.
                     query.centre = PlaceText(query.centre.text)
+        elif is_a(token, Cat.EXTREME) and not query.extreme and query.superlative is None:
+            query.extreme = sort_of(token)
+            end += 1
+        elif is_a(token, Cat.INTERNATIONAL) and reader.is_at(end + 1, *_AIRPORT_WORDS):
+            query.kind = query.kind or "international"
+            end += 1
         elif is_a(token, Cat.AIRPORT, Cat.AIRPORTS, Cat.CODE_KIND, Cat.ANY_KIND):
             query.plural = query.plural or is_a(token, Cat.AIRPORTS)
             query.kind = kind_of(token) or query.kind
@@ -337,16 +245,23 @@ def read_query(reader: Reader, index: int, *, to_ends: bool = False) -> tuple[Ai
         elif number_of(token) is not None and query.count is None and not is_a(token, Cat.IT):
             query.count = number_of(token)
             end += 1
-        elif reader.measure_at(end) is not None and reader.measures[token.start].km is not None:
-            query.radius_km = reader.measures[token.start].km
+        elif (distance := reader.measure_at(end)) is not None and distance.is_distance:
+            query.radius_km = distance.km if distance.km is not None else query.radius_km
+            query.min_distance_km = distance.least_km if distance.least_km is not None else query.min_distance_km
             end += 1
+        elif query.extreme and is_a(token, Cat.OF) and reader.measure_at(end - 1) is None:
+            place, behind = read_place(reader, end + 1)
+            if not isinstance(place, PlaceText):
+                break
+            query.areas.append(place.text)  # "the northernmost airport of Norway"
+            end = behind
         elif is_a(token, Cat.ME) and query.centre is None and not reader.is_at(end + 1, Cat.POSITION):
             query.centre, end = Me(), end + 1
         elif (
             query.centre is None
             and is_a(token, Cat.TO, Cat.NEAR, Cat.FROM, Cat.OF)
             and not (to_ends and is_a(token, Cat.TO))
-            and not (reader.at_means_to and is_a(token, Cat.FROM, Cat.TO))
+            and not (reader.at_means_to and is_a(token, Cat.FROM, Cat.TO) and not _more_ends(reader, end))
         ):
             behind = _read_centre(reader, query, end)
             if behind == end:
@@ -363,9 +278,33 @@ def read_query(reader: Reader, index: int, *, to_ends: bool = False) -> tuple[Ai
             end = max(behind, end + 1)
         elif is_a(token, Cat.WITHIN) or (is_a(token, Cat.GENERIC, Cat.FILLER) and end == index):
             end += 1
+        elif (behind := _country_behind(reader, query, end)) > end:
+            end = behind
         else:
             break
     return query, end
+
+
+def _more_ends(reader: Reader, index: int) -> bool:
+    """ "from the airport nearest to Potsdam to Vienna": the first "to" is not the journey's, another one follows."""
+    return reader.is_at(index, Cat.TO) and any(is_a(later, Cat.TO) for later in reader.tokens[index + 1 :])
+
+
+def _country_behind(reader: Reader, query: AirportQuery, index: int) -> int:
+    """«самый северный аэропорт Норвегии», "the nearest airports, Poland or Germany": the index behind the countries."""
+    index_of_name = index
+    joined = reader.tokens[index].text == "," or is_a(reader.tokens[index], Cat.AND, Cat.OR)
+    if joined and query.areas and country_code(query.areas[-1]) is not None:
+        index_of_name = reader.skip(index + 1, Cat.AT, Cat.OF)
+    elif joined or not reader.is_at(index - 1, *_AIRPORT_WORDS):
+        return index
+    _, end = read_name(reader, index_of_name)
+    for behind in range(end, index_of_name, -1):
+        name = reader.between(index_of_name, behind)
+        if country_code(name) is not None and not reader.is_at(behind, *_AIRPORT_WORDS):
+            query.areas.append(name)
+            return behind
+    return index
 
 
 def kind_of(token: Token) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adapter_service.domains.aviation.planner.lexicon import NUMBER_WORDS, is_a
+from adapter_service.domains.aviation.planner.plan_changes import find_changes
 from adapter_service.domains.aviation.planner.tokens import tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 
@@ -32,7 +33,7 @@ _WEEKDAY: Final = (
     r"(?:next\s+|this\s+)?(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|"
     r"понедельник|вторник|среду|четверг|пятницу|субботу|воскресенье"
 )
-_DATE: Final = (
+DATE: Final = (
     rf"(?:(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday)|yesterday|"
     rf"tomorrow(?:\s+(?:morning|evening|night|afternoon))?|today|tonight|"
     rf"{_WEEKDAY}|"
@@ -42,7 +43,7 @@ _DATE: Final = (
     r"послезавтра|завтра|позавчера|вчера|сегодня(?:\s+(?:утром|вечером|днем))?)"
 )
 _ZONE: Final = r"(?:\s*(?:z|utc|gmt|zulu|по\s+utc|по\s+гринвичу)\b)"
-_CLOCK: Final = (
+CLOCK: Final = (
     rf"(?:\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s*[ap]\.?m\b\.?)?{_ZONE}?|\d{{4}}{_ZONE}|\d{{1,2}}{_ZONE}|"
     rf"\d{{1,2}}\s*[ap]\.?m\b\.?{_ZONE}?|\d{{1,2}}\s*o'?clock|"
     rf"\d{{1,2}}(?::\d{{2}})?\s+(?:утра|вечера|дня|ночи)\b{_ZONE}?|"
@@ -50,7 +51,7 @@ _CLOCK: Final = (
     rf"noon|midnight|полдень|полночь)"
 )
 _ISO: Final = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s*(?:[Zz]|UTC|[+-]\d\d:?\d\d)?"
-_RELATIVE: Final = (
+RELATIVE: Final = (
     rf"(?:in|через)\s+(?:\d+|an?|half\s+an|{_NUMBER_WORD}|полтора)?\s*(?:hours?|minutes?|mins?|час\w*|минут\w*|полчаса)"
 )
 _TIME_LEAD: Final = (
@@ -59,9 +60,9 @@ _TIME_LEAD: Final = (
     r"врем\w+(?:\s+(?:вылета|отправления))?|вылет\w*|старт\w*)[\s:=]*)?(?:(?:is|at|to|on|for|by|until|till|на|в|к|до|со?)\s+)*"
 )
 _TIME: Final = (
-    rf"{_TIME_LEAD}(?P<v>{_ISO}|{_DATE}(?:[\s,]*(?:at|в|к|@)?\s*(?:{_CLOCK}|\d{{4}}\b|\d{{1,2}}\b(?!\s*[./]))"
+    rf"{_TIME_LEAD}(?P<v>{_ISO}|{DATE}(?:[\s,]*(?:at|в|к|@)?\s*(?:{CLOCK}|\d{{4}}\b|\d{{1,2}}\b(?!\s*[./]))"
     rf"(?!\s*(?:hours|persons|people|passengers|pax|knots|kt|узл|человек)))?|"
-    rf"{_CLOCK}(?:[\s,]*(?:on|of|в)?\s*{_DATE})?|{_RELATIVE})"
+    rf"{CLOCK}(?:[\s,]*(?:on|of|в)?\s*{DATE})?|{RELATIVE})"
 )
 _DURATION: Final = (
     rf"(?:\d{{1,2}}:\d{{2}}(?!\d)|(?:\d+(?:[.,]\d+)?|{_NUMBER_WORD})\s*-?(?:hours?|hrs?\b|h\b|ч\b|час\w*)"
@@ -113,7 +114,7 @@ LABELS: Final[dict[str, str]] = {
         r"полетное\s+время)"
     ),
     "endurance_minutes": (
-        r"(?:(?:fuel\s+)?endurance|fuel(?:\s+for)?|(?:запас\w*|продолжительност\w*)(?:\s+(?:топлива|хода|по\s+топливу|"
+        r"(?:(?:fuel\s+)?endurance|fuel(?:\s+for)?|(?:запас(?!н)\w*|продолжительност\w*)(?:\s+(?:топлива|хода|по\s+топливу|"
         r"полета))*|"
         r"топлив\w*|автономност\w*)"
     ),
@@ -160,6 +161,11 @@ def _labelled(field: str, value: str) -> tuple[str, str]:
 _PATTERNS: Final = tuple(
     (field, re.compile(pattern, re.IGNORECASE))
     for field, pattern in (
+        (
+            "other_information",
+            rf"(?<!\w)(?:change|set|update|replace|correct|измени|поменяй|замени|исправь|обнови)\w*\s+(?:the\s+)?"
+            rf"{LABELS['other_information']}\s+(?:to|with|на)\s+(?P<v>\S.*)$",
+        ),
         ("other_information", rf"(?<!\w){LABELS['other_information']}\s*[:=]?\s*(?P<v>\S.*)$"),
         ("equipment", rf"(?<!\w){LABELS['equipment']}{_LINK}(?P<v>[A-Z0-9]+/[A-Z0-9]+|[A-Z0-9]+)"),
         _labelled("wake_category", r"(?:light|medium|heavy|super|легк\w+|средн\w+|тяжел\w+|[LMHJ]\b)"),
@@ -191,6 +197,12 @@ _PATTERNS: Final = tuple(
         ("cruising_speed", rf"(?<!\w)(?P<v>\d{{2,4}}\s*{_SPEED_UNIT}|N\d{{4}}|K\d{{4}}|M\d{{3}}|{_MACH})(?!\w)"),
         ("departure_time", rf"(?<![\w.])(?:(?:change|move|from|с)\s+)?{_TIME}(?!\w)"),
         ("departure_time", rf"(?<!\w){LABELS['departure_time']}{_LINK}(?P<v>\d{{1,4}}(?::\d\d)?)(?!\w)"),
+        # Points and airways: before what looks like a registration, as "KOLIN" does.
+        (
+            "route",
+            rf"(?<!\w){LABELS['route']}{_LINK}"
+            r"(?P<v>(?-i:(?:[A-Z0-9/]{2,}\s+)*DCT(?:\s+[A-Z0-9/]{2,})*|[A-Z]{5}(?:\s+[A-Z0-9/]{2,})+)(?!\w))",
+        ),
         ("aircraft_type", rf"(?<!\w)(?P<v>(?:{_MAKERS})[\s-]*[A-ZА-Я]?-?\d[\w-]*)"),
         ("aircraft_type", rf"(?<!\w){LABELS['aircraft_type']}{_LINK}(?P<v>{_TYPE})(?!\w)"),
         ("aircraft_id", rf"(?<!\w){LABELS['aircraft_id']}{_LINK}(?P<v>{_REGISTRATION}|[A-Z]{{3,7}})(?!\w)"),
@@ -199,7 +211,11 @@ _PATTERNS: Final = tuple(
             rf"(?<!\w)(?:(?:aircraft|plane|самолет\w*|судн\w+|for|для|на|flight)\s+)?(?P<v>{_REGISTRATION}|"
             rf"{_TYPE})(?!\w)",
         ),
-        ("alternate_icaos", rf"(?<!\w){LABELS['alternate_icaos']}{_LINK}(?P<v>[^\s,;|][^,;|]*?)(?=\s*(?:[,;|]|$))"),
+        (
+            "alternate_icaos",
+            rf"(?<!\w){LABELS['alternate_icaos']}{_LINK}(?P<v>(?!(?:airport|aerodrome|аэродром|аэропорт)\w*\s*(?:[,;|]|$))"
+            r"[^\s,;|][^,;|]*?)(?=\s*(?:[,;|]|$))",
+        ),
         (
             "route",
             rf"(?<!\w){LABELS['route']}{_LINK}(?P<v>(?-i:DCT\b[A-Z0-9 /]*|[A-Z0-9]{{2,}}(?:\s+[A-Z0-9]{{2,}})+))",
@@ -209,6 +225,17 @@ _PATTERNS: Final = tuple(
     )
 )
 _NAMED: Final = tuple((field, re.compile(rf"(?<!\w){label}(?!\w)", re.IGNORECASE)) for field, label in LABELS.items())
+
+
+# The value that a new one replaces: "instead of FL350", ", not 14:00", «вместо 5 часов», «не 350, а».
+_REPLACED: Final = re.compile(
+    r"(?<!\w)(?:instead\s+of|rather\s+than|вместо|(?:(?:and|а)\s+)?(?:not|не))\s+(?:at\s+|в\s+)?"
+    r"(?:FL\s)?(?=[^\s,;|]*\d)[^\s,;|]+"
+    r"(?:\s+(?:hours?|minutes?|knots?|kts?|ft|feet|m|met(?:er|re)s?|people|persons?|passengers?|pax|utc|"
+    r"час\w*|минут\w*|узл\w*|фут\w*|м|метр\w*|человек\w*|пассажир\w*)(?!\w))?(?:[\s,]+(?:but|а)(?!\w))?",
+    re.IGNORECASE,
+)
+_REMARKS: Final = re.compile(rf"(?<!\w){LABELS['other_information']}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +248,21 @@ class PlanFields:
 
 
 def read_plan_fields(text: str) -> PlanFields:
-    """Find every field; the later value wins where a field is given twice ("from FL350 to FL370")."""
+    """Find every field; the later value wins where a field is given twice ("from FL350 to FL370").
+
+    A value that is told to be the old one ("instead of FL350") is no field's.
+    """
+    if not _REMARKS.search(text):
+        text = _REPLACED.sub(lambda old: " " * len(old.group()), text)
     rest = text.replace("ё", "е").replace("Ё", "Е")
     values: dict[str, str] = {}
+    left_open: list[str] = []
+    for field, words, match in find_changes(rest):
+        if words:
+            values[field] = words
+        else:
+            left_open.append(field)
+        rest = rest[: match.start()] + GAP + " " * (match.end() - match.start() - 1) + rest[match.end() :]
     for field, pattern in _PATTERNS:
         for match in list(pattern.finditer(rest)):
             value = (match["v"] or match.groupdict().get("w") or "").strip(" .,;")
@@ -237,7 +276,7 @@ def read_plan_fields(text: str) -> PlanFields:
             rest = rest[: match.start()] + GAP + " " * (match.end() - match.start() - 1) + rest[match.end() :]
     if "aircraft_type" in values and values.get("aircraft_id") == values["aircraft_type"]:
         del values["aircraft_id"]
-    named = []
+    named = left_open
     for field, pattern in _NAMED:
         if pattern.search(rest):
             named.append(field)

@@ -5,17 +5,23 @@ The engine adds validation and revision where policy asks for them (B5); here on
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from adapter_service.domains.aviation.planner.compose import Composer
-from adapter_service.domains.aviation.planner.grammar import BARE, Frame, split_pair
+from adapter_service.domains.aviation.planner.follow_ups import last_topic
+from adapter_service.domains.aviation.planner.grammar import BARE, Frame
+from adapter_service.domains.aviation.planner.names import split_pair
 from adapter_service.domains.aviation.planner.places import Place, PlaceText, Reference
 from adapter_service.domains.aviation.planner.references import current_plan, plan_fill
 from adapter_service.domains.aviation.planner.replies import NO_PLAN, SETTLED_PLAN, not_understood, plan_status
 from adapter_service.domains.aviation.planner.word_kinds import Cat
-from adapter_service.sdk import ArtifactFill, Fill, Text, TextFill
+from adapter_service.sdk import ArtifactFill, Fill, Memory, Text, TextFill
 
 _INDEFINITE: Final = frozenset({"a", "an", "new", "another", "новый", "нового", "другой", "еще"})
+# What refer_plan reports as the topic of a draft and of a revision.
+PLAN_TOPIC: Final = "draft_flight_plan"
+_INSTEAD: Final = re.compile(r"(?<!\w)(?:instead|rather|лучше|вместо\s+этого)(?!\w)", re.IGNORECASE)
 _DEFINITE: Final = frozenset(
     {"the", "this", "that", "it", "current", "my", "его", "этот", "текущий", "мой", "наш", "this one"}
 )
@@ -56,6 +62,15 @@ def plan_clause(composer: Composer, frame: Frame) -> Text | None:
         return plan_status(artifact.title, artifact.version, artifact.artifact_id, artifact.valid)
     composer.add("validate_flight_plan", {"flight_plan": plan})
     return None
+
+
+def corrects_plan(text: str, kinds: set[Cat], memory: Memory) -> bool:
+    """ "fly to Hamburg instead", «лучше из Гамбурга»: another end for the plan that was spoken about last."""
+    topic = last_topic(memory)
+    if topic is None or topic.tool != PLAN_TOPIC or current_plan(memory) is None or not _INSTEAD.search(text):
+        return False
+    about_other = kinds & {Cat.WEATHER, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.DISTANCE, Cat.ROUTE, Cat.POSITION}
+    return bool(kinds & {Cat.FROM, Cat.TO, Cat.AT}) and not about_other
 
 
 def _wants_file(frame: Frame) -> bool:

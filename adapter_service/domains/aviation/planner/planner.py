@@ -6,16 +6,26 @@ understood is named, and then nothing of the message is done. Replies to questio
 
 from __future__ import annotations
 
+import functools
 import logging
-import re
+from dataclasses import replace
 from typing import Final
 
-from adapter_service.domains.aviation.planner import dialogue, follow_ups, replies
+from adapter_service.domains.aviation.planner import dialogue, follow_ups, forecasts, list_follow_ups, replies
 from adapter_service.domains.aviation.planner.clauses import Clause, split_clauses
 from adapter_service.domains.aviation.planner.compose import Composer
 from adapter_service.domains.aviation.planner.grammar import BARE, Frame, read_clause
-from adapter_service.domains.aviation.planner.intents import Intent, intent_of, is_journey, is_plan_clause, kinds_of
-from adapter_service.domains.aviation.planner.plan_tasks import plan_clause
+from adapter_service.domains.aviation.planner.intents import (
+    Intent,
+    intent_of,
+    is_journey,
+    is_plan_clause,
+    kinds_of,
+    unused_part,
+)
+from adapter_service.domains.aviation.planner.names import SUPERLATIVES
+from adapter_service.domains.aviation.planner.phrases import in_plain_words
+from adapter_service.domains.aviation.planner.plan_tasks import corrects_plan, plan_clause
 from adapter_service.domains.aviation.planner.references import current_plan
 from adapter_service.domains.aviation.planner.spelling import corrected
 from adapter_service.domains.aviation.planner.tokens import normalise
@@ -27,24 +37,18 @@ from adapter_service.sdk import PlanningRequest, Proposal, ReplyVerdict, Text
 LONGEST_TEXT: Final = 2_000
 _MOST_CLAUSES: Final = 12
 _LOGGER: Final = logging.getLogger(__name__)
-_HEADS: Final = (Cat.WEATHER, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.FIND, Cat.INFO, Cat.WHERE)
-# Set phrases whose words mean something else one by one, and what they mean here.
-_IDIOMS: Final = tuple(
-    (re.compile(rf"(?<!\w)(?:{phrase})(?!\w)", re.IGNORECASE), plain)
-    for phrase, plain in (
-        (r"(?:above|over)\s+(?:mean\s+)?sea\s+level|над\s+уровнем\s+моря", ""),
-        (
-            r"(?:place|spot|somewhere|anywhere)\s+to\s+land(?:\s+(?:a|an|the|my|our)\s+(?:plane|aircraft|jet))?",
-            "airport",
-        ),
-        (r"(?:куда|где)\s+(?:можно\s+|мне\s+)?(?:сесть|приземлиться|посадить\s+самол[её]т)", "аэропорты"),
-    )
-)
+_HEADS: Final = (Cat.WEATHER, Cat.AIRPORT, Cat.AIRPORTS, *SUPERLATIVES, Cat.FIND, Cat.INFO, Cat.WHERE)
 _CARRIED: Final = (Intent.WEATHER, Intent.ROUTE, Intent.AIRPORT, Intent.SEARCH)
 
 
 class AviationPlanner:
-    """Understands English and Russian requests about airports, weather, routes and flight plans. Keeps no state."""
+    """Understands English and Russian requests about airports, weather, routes and flight plans. Keeps no state.
+
+    `has_forecasts`: the domain has get_forecast, so that weather may be asked for another time.
+    """
+
+    def __init__(self, *, has_forecasts: bool = False) -> None:
+        self._understand = functools.partial(understand, has_forecasts=has_forecasts)
 
     def plan(self, request: PlanningRequest) -> Proposal:
         """Propose what to do about one text. Never raises for a text it does not understand."""
@@ -61,40 +65,60 @@ class AviationPlanner:
         if request.begins_interaction:
             if dialogue.cancels(text):
                 return Proposal(ReplyVerdict.NEW_REQUEST, reply=replies.NOTHING_TO_CANCEL)
-            return understand(text, request)
+            return self._understand(text, request)
         if request.open_question is not None:
-            return dialogue.answer_or_else(text, request, understand)
-        return dialogue.while_busy(text, request, understand)
+            return dialogue.answer_or_else(text, request, self._understand)
+        return dialogue.while_busy(text, request, self._understand)
 
 
-def understand(text: str, request: PlanningRequest) -> Proposal:
+def understand(text: str, request: PlanningRequest, *, has_forecasts: bool = False) -> Proposal:
     """The tasks of a complete request, or a reply."""
     composer = Composer(request.memory, request.locale, request.now)
-    text = corrected(text)
-    for idiom, plain in _IDIOMS:
-        text = idiom.sub(plain, text)
+    written, text = text, in_plain_words(corrected(text))
+    gone_on = list_follow_ups.go_on(text, composer)
+    if gone_on:
+        return _reply(gone_on) if isinstance(gone_on, Text) else _tasks(composer)
     clauses = split_clauses(text)
     talk: Text | None = None
     carried: Intent | None = None
     if len(clauses) > _MOST_CLAUSES:
         return _reply(replies.not_understood(clauses[_MOST_CLAUSES].text, text))
+    asked: list[forecasts.Asked] = []
+    if has_forecasts:
+        follows = forecasts.follows_weather(request.memory)
+        asked = [forecasts.read_asked(clause.text, follows=follows) for clause in clauses]
+        clauses = [Clause(each.text) for each in asked]
+        if len(asked) == 1 and asked[0].forecast and forecasts.only_asks_time(asked[0].text):
+            forecasts.compose_forecast(composer, Frame(asked[0].text, []), asked[0])
+            return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
     frames = [_read(clause, composer, request, clauses[:index]) for index, clause in enumerate(clauses)]
     if len(frames) == 1:
+        if asked and asked[0].forecast and frames[0].has_places and not frames[0].leftovers:
+            forecasts.compose_forecast(composer, frames[0], asked[0])
+            return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
         repeated = _repeat(composer, frames[0])
         if repeated is not None:
             return repeated
     for index, frame in enumerate(frames):
         intent = intent_of(frame)
         if frame.leftovers:
-            return _reply(_refusal(frame, intent, text))
+            return _reply(_refusal(frame, intent, text, written))
+        if unused_part(frame, intent):
+            return _reply(replies.not_understood(written, written))
         if intent in (Intent.PLACE_ONLY, Intent.UNKNOWN) and carried is not None and frame.has_places:
             intent = carried  # "weather in Paris, then in London"
         if intent is Intent.WEATHER and not frame.has_places and _next_tells_place(frames, index):
+            if asked and asked[index + 1].forecast and not asked[index].forecast:
+                asked[index + 1] = replace(asked[index + 1], report=True)  # "the weather and the forecast for JFK"
             continue  # "the weather and the wind at JFK" is one request
         if intent is Intent.UNKNOWN and not frame.has_places and frame.has(Cat.INFO) and index + 1 < len(frames):
             continue  # "coordinates and elevation of Lyon" is one request
         if intent is Intent.ROUTE is carried and not frame.has_places and not frame.query.superlative:
             continue  # "I'm flying from Tbilisi to Baku, show me the route"
+        if intent is Intent.WEATHER and asked and asked[index].forecast:
+            forecasts.compose_forecast(composer, frame, asked[index])
+            carried = intent
+            continue
         answer = _compose(composer, frame, intent, text)
         if answer is not None:
             if intent not in (Intent.GREETING, Intent.THANKS, Intent.HELP):
@@ -128,12 +152,18 @@ def _repeat(composer: Composer, frame: Frame) -> Proposal | None:
     return _reply(replies.what_about(place)) if place and intent is not Intent.AIRPORT else None
 
 
+def _tasks(composer: Composer) -> Proposal:
+    return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
+
+
 def _reply(text: Text) -> Proposal:
     return Proposal(ReplyVerdict.NEW_REQUEST, reply=text)
 
 
-def _refusal(frame: Frame, intent: Intent, text: str) -> Text:
+def _refusal(frame: Frame, intent: Intent, text: str, written: str) -> Text:
     part = " ".join(frame.leftovers)
+    if in_plain_words(written) != written and not all(word in written for word in part.split()):
+        return replies.not_understood(written, written)  # a set phrase is quoted as it was written
     if intent is Intent.WEATHER and frame.has(Cat.OTHER_TIME):
         return replies.current_weather_only(part)
     return replies.not_understood(part, text)
@@ -152,7 +182,11 @@ def _read(clause: Clause, composer: Composer, request: PlanningRequest, earlier:
     between_ends = goes_on or bool(lowers & {"из", "от"} and lowers & {"в", "на"}) and not kinds & {*_HEADS}
     return read_clause(
         clause.text,
-        as_plan=is_plan_clause(clause.text, plan_known=plan_spoken),
+        as_plan=(
+            is_plan_clause(clause.text, plan_known=plan_spoken)
+            and not forecasts.asks_other_time(clause.text, kinds, request.memory)
+        )
+        or corrects_plan(clause.text, kinds, request.memory),
         as_journey=between_ends or is_journey(kinds) or (is_journey(journeys) and not kinds & {Cat.SHOW, Cat.AIRPORT}),
     )
 
@@ -176,6 +210,8 @@ def _compose(composer: Composer, frame: Frame, intent: Intent, text: str) -> Tex
             composer.at_airport("get_weather", frame)
         case Intent.AIRPORT:
             composer.at_airport("get_airport", frame)
+        case Intent.ROUTE if frame.has(Cat.BACK) and not frame.has_places and not frame.query.ranked:
+            return None if composer.way_back() else replies.not_understood(frame.text, text)
         case Intent.ROUTE:
             composer.journey(frame)
         case Intent.SEARCH:

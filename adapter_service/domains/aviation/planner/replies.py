@@ -40,6 +40,11 @@ SETTLED_PLAN: Final = Text(
     "Ничего не сделано: эта версия плана полёта уже отправлена. Сначала измените её или составьте другой план.",
 )
 NOTHING_TO_CANCEL: Final = Text("There is nothing to cancel.", "Отменять нечего.")
+NO_LIST: Final = Text(
+    "There is no list to go on with. Ask for airports first, for example “airports in Norway”.",
+    "Продолжать пока нечего. Сначала спросите об аэропортах, например: «аэропорты Норвегии».",
+)
+LIST_BEGINS: Final = Text("The list begins with what was shown.", "Показано самое начало списка.")
 _QUOTE_LIMIT: Final = 120
 
 
@@ -58,6 +63,11 @@ def not_understood(part: str, whole: str) -> Text:
         f"{_CAN.en}",
         f"Я не понял эту часть: «{quote}», поэтому ничего не сделано. Скажите иначе или уберите её. {_CAN.ru}",
     )
+
+
+def list_is_over(total: int) -> Text:
+    """ "Show more" where all has been shown."""
+    return Text(f"That was the whole list: {total} in all.", f"Это был весь список, всего {total}.")
 
 
 def what_about(place: str) -> Text:

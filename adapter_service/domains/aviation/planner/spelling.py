@@ -22,7 +22,7 @@ from adapter_service.domains.aviation.planner.word_kinds import Cat
 # Kinds of words that a request hangs on; a slip in any other word is harmless or is asked about.
 _WANTED: Final = (
     *(Cat.FIND, Cat.SHOW, Cat.BUILD, Cat.FILE, Cat.DRAFT, Cat.CHECK, Cat.CHANGE, Cat.WEATHER, Cat.ROUTE, Cat.DISTANCE),
-    *(Cat.PLAN, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.POSITION, Cat.FLY),
+    *(Cat.PLAN, Cat.AIRPORT, Cat.AIRPORTS, Cat.NEAREST, Cat.FARTHEST, Cat.EXTREME, Cat.POSITION, Cat.FLY),
 )
 _COURTESIES: Final = ("please", "пожалуйста", "подскажите", "подскажи")
 _PREPOSITIONS: Final = (Cat.FROM, Cat.TO, Cat.AT, Cat.NEAR, Cat.OF, Cat.VIA, Cat.BETWEEN, Cat.NAMED)

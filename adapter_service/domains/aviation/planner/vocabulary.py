@@ -49,7 +49,7 @@ WORDS: Final[dict[Cat, str]] = {
     """,
     Cat.CHANGE: """
         change set update modify edit revise adjust correct amend alter replace increase raise lower reduce decrease
-        climb make switch move put use fix add bump shift push postpone delay bring drop cut
+        climb make switch move put use fix add bump shift push postpone extend shorten delay bring drop cut
         измени измените изменить поменяй поменяйте поменять смени смените сменить исправь исправьте исправить поставь
         поставьте поставить установи установите установить обнови обновите обновить замени замените заменить увеличь
         увеличьте увеличить подними поднимите поднять снизь уменьши уменьшите уменьшить сделай сделайте поправь
@@ -118,6 +118,15 @@ WORDS: Final[dict[Cat, str]] = {
         дальний удаленный =дальше =далекий =далекого =далеком =далекому =далекие =далеких =подальше отдаленный
         наиболее-удаленный
     """,
+    # Which end of which measure: EXTREMES. Phrases that mean the same are turned into these words (phrases.py).
+    Cat.EXTREME: """
+        =highest =lowest =northernmost =southernmost =easternmost =westernmost
+    """,
+    Cat.INTERNATIONAL: """
+        =international =intl
+        =международный =международного =международном =международному =международные =международных =международным
+    """,
+    Cat.HOW_MANY: "=how-many",
     Cat.FROM: """
         =from =leaving =departing =off
         =из =с =со =от =изо =ото
@@ -184,6 +193,18 @@ WORDS: Final[dict[Cat, str]] = {
         =and =plus =also =& =as-well
         =и =а =также =плюс =еще =да
     """,
+    Cat.OR: """
+        =or
+        =или
+    """,
+    Cat.EXCEPT: """
+        =except =excepting =excluding =outside =without
+        =без =кроме =исключая =исключением =вне
+    """,
+    # Also "there and back" and what means the same (phrases.py).
+    Cat.BACK: """
+        =roundtrip
+    """,
     Cat.COUNT: """
         =top =first =up =limit =maximum =max =most =only
         =топ =первые =первых =максимум =только
@@ -199,6 +220,11 @@ WORDS: Final[dict[Cat, str]] = {
     Cat.BY_DISTANCE: """
         =distance =proximity
         =расстоянию =удаленности =дальности =близости
+    """,
+    # Which measure: MEASURES.
+    Cat.BY_MEASURE: """
+        =elevation =altitude =height =latitude =longitude
+        =высоте =широте =долготе
     """,
     Cat.REVERSE: """
         =descending =reverse =reversed =desc =backwards
@@ -242,7 +268,7 @@ WORDS: Final[dict[Cat, str]] = {
         =обстоят =дела =насчет =слушай =слушайте =кратчайший =прямой =имеется =имеются =существуют =мир =скоро =ехать
         =всего =сама =само =сам =привет =здравствуйте =узнать =знаешь =знаете =зовут =вообще =буду =попробуй =попробуйте
         =заодно =любой =любые =любых =всех =подряд =сначала =список =списком =перечень =большое =огромное =раз =чем
-        =желательно =плюс =один =одну =один-из =по-моему =кстати =наш =наша =нашу =нашей =сразу =вместе =оба =чтобы
+        =желательно =но =плюс =один =одну =один-из =по-моему =кстати =наш =наша =нашу =нашей =сразу =вместе =оба =чтобы
         =туда =тебя =вас =сильный =сильно =слабый =хорошая =плохая =нормальная =верно =правильно =готово =каком =каким
         =какими =какому =какого =чему =кому =после =перед =того =затем =до-того =сильная =ясно =отлично =окей =ок =друг
         =друзья =коллега =коллеги =уважаемые =господа =также =подробно =подробнее =подробную =полную =краткую =кратко
@@ -318,6 +344,21 @@ WORDS: Final[dict[Cat, str]] = {
     """,
 }
 
+# The order that puts the extreme first.
+EXTREMES: Final = {
+    "highest": "elevation_desc",
+    "lowest": "elevation",
+    "northernmost": "latitude_desc",
+    "southernmost": "latitude",
+    "easternmost": "longitude_desc",
+    "westernmost": "longitude",
+}
+# The order by a measure.
+MEASURES: Final = {
+    **dict.fromkeys(("elevation", "altitude", "height", "высоте"), "elevation"),
+    **dict.fromkeys(("latitude", "широте"), "latitude"),
+    **dict.fromkeys(("longitude", "долготе"), "longitude"),
+}
 NUMBERS: Final = """1 one один одного одном одна одну
 2 two couple два двух две двумя
 3 three три трех тремя тройку

@@ -23,10 +23,11 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from handrail.adapter.v1 import workspace_pb2 as handrail_dot_adapter_dot_v1_dot_workspace__pb2
 from handrail.common.v1 import artifact_pb2 as handrail_dot_common_dot_v1_dot_artifact__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*handrail/adapter/v1/artifact_service.proto\x12\x13handrail.adapter.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!handrail/common/v1/artifact.proto\"\xb2\x02\n\x08\x41rtifact\x12\x13\n\x0b\x61rtifact_id\x18\x01 \x01(\t\x12\x17\n\x0f\x63onversation_id\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\r\n\x05title\x18\x04 \x01(\t\x12\x0f\n\x07version\x18\x05 \x01(\x03\x12\x0e\n\x06sha256\x18\x06 \x01(\t\x12\x12\n\nmedia_type\x18\x07 \x01(\t\x12\x12\n\nsize_bytes\x18\x08 \x01(\x03\x12\x14\n\x0ctool_call_id\x18\t \x01(\t\x12\x0c\n\x04tool\x18\n \x01(\t\x12\x14\n\x0cinput_sha256\x18\x0b \x01(\t\x12\x0f\n\x07sources\x18\x0c \x03(\t\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\x0elatest_version\x18\x0e \x01(\x03\"S\n\x12GetArtifactRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61rtifact_id\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x03\"F\n\x13GetArtifactResponse\x12/\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x1d.handrail.adapter.v1.Artifact\"V\n\x14ListArtifactsRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"b\n\x15ListArtifactsResponse\x12\x30\n\tartifacts\x18\x01 \x03(\x0b\x32\x1d.handrail.adapter.v1.Artifact\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x13ReadArtifactRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61rtifact_id\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x03\x12\x0e\n\x06offset\x18\x04 \x01(\x03\"g\n\x14ReadArtifactResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x31\n\x08\x61rtifact\x18\x03 \x01(\x0b\x32\x1f.handrail.common.v1.ArtifactRef2\xc2\x02\n\x0f\x41rtifactService\x12`\n\x0bGetArtifact\x12\'.handrail.adapter.v1.GetArtifactRequest\x1a(.handrail.adapter.v1.GetArtifactResponse\x12\x66\n\rListArtifacts\x12).handrail.adapter.v1.ListArtifactsRequest\x1a*.handrail.adapter.v1.ListArtifactsResponse\x12\x65\n\x0cReadArtifact\x12(.handrail.adapter.v1.ReadArtifactRequest\x1a).handrail.adapter.v1.ReadArtifactResponse0\x01\x42\x63\n\x17\x64\x65v.handrail.adapter.v1B\x14\x41rtifactServiceProtoP\x01Z0handrail.dev/proto/handrail/adapter/v1;adapterv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*handrail/adapter/v1/artifact_service.proto\x12\x13handrail.adapter.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#handrail/adapter/v1/workspace.proto\x1a!handrail/common/v1/artifact.proto\"\xa3\x03\n\x08\x41rtifact\x12\x13\n\x0b\x61rtifact_id\x18\x01 \x01(\t\x12\x17\n\x0f\x63onversation_id\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\r\n\x05title\x18\x04 \x01(\t\x12\x0f\n\x07version\x18\x05 \x01(\x03\x12\x0e\n\x06sha256\x18\x06 \x01(\t\x12\x12\n\nmedia_type\x18\x07 \x01(\t\x12\x12\n\nsize_bytes\x18\x08 \x01(\x03\x12\x14\n\x0ctool_call_id\x18\t \x01(\t\x12\x0c\n\x04tool\x18\n \x01(\t\x12\x14\n\x0cinput_sha256\x18\x0b \x01(\t\x12\x0f\n\x07sources\x18\x0c \x03(\t\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\x0elatest_version\x18\x0e \x01(\x03\x12\x12\n\ndata_scope\x18\x0f \x01(\t\x12\x38\n\x0finput_artifacts\x18\x10 \x03(\x0b\x32\x1f.handrail.common.v1.ArtifactRef\x12!\n\x19workspace_snapshot_sha256\x18\x11 \x01(\t\"S\n\x12GetArtifactRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61rtifact_id\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x03\"F\n\x13GetArtifactResponse\x12/\n\x08\x61rtifact\x18\x01 \x01(\x0b\x32\x1d.handrail.adapter.v1.Artifact\"V\n\x14ListArtifactsRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"b\n\x15ListArtifactsResponse\x12\x30\n\tartifacts\x18\x01 \x03(\x0b\x32\x1d.handrail.adapter.v1.Artifact\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x13ReadArtifactRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61rtifact_id\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\x03\x12\x0e\n\x06offset\x18\x04 \x01(\x03\"g\n\x14ReadArtifactResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x31\n\x08\x61rtifact\x18\x03 \x01(\x0b\x32\x1f.handrail.common.v1.ArtifactRef\"\x9b\x01\n\x13\x44iffArtifactRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61rtifact_id\x18\x02 \x01(\t\x12\x14\n\x0c\x66rom_version\x18\x03 \x01(\x03\x12\x12\n\nto_version\x18\x04 \x01(\x03\x12\x1a\n\rcontext_lines\x18\x05 \x01(\x05H\x00\x88\x01\x01\x42\x10\n\x0e_context_lines\"\xea\x01\n\x14\x44iffArtifactResponse\x12-\n\x04\x66rom\x18\x01 \x01(\x0b\x32\x1f.handrail.common.v1.ArtifactRef\x12+\n\x02to\x18\x02 \x01(\x0b\x32\x1f.handrail.common.v1.ArtifactRef\x12\x14\n\x0cunified_diff\x18\x03 \x01(\t\x12\x12\n\njson_patch\x18\x04 \x01(\t\x12\x11\n\ttruncated\x18\x05 \x01(\x08\x12\r\n\x05limit\x18\x06 \x01(\t\x12\x13\n\x0b\x61\x64\x64\x65\x64_lines\x18\x07 \x01(\x05\x12\x15\n\rremoved_lines\x18\x08 \x01(\x05\"\xc4\x01\n\x16UploadWorkspaceRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x17\n\x0f\x63onversation_id\x18\x02 \x01(\t\x12\x39\n\x04\x66ile\x18\x03 \x01(\x0b\x32).handrail.adapter.v1.WorkspaceFileContentH\x00\x12:\n\x08manifest\x18\x04 \x01(\x0b\x32&.handrail.adapter.v1.WorkspaceManifestH\x00\x42\x06\n\x04part\"u\n\x17UploadWorkspaceResponse\x12\x0e\n\x06sha256\x18\x01 \x01(\t\x12\x17\n\x0fmissing_sha256s\x18\x02 \x03(\t\x12\x31\n\tworkspace\x18\x03 \x01(\x0b\x32\x1e.handrail.adapter.v1.Workspace\"U\n\x13GetWorkspaceRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x95\x01\n\x14GetWorkspaceResponse\x12\x31\n\tworkspace\x18\x01 \x01(\x0b\x32\x1e.handrail.adapter.v1.Workspace\x12\x31\n\x05\x66iles\x18\x02 \x03(\x0b\x32\".handrail.adapter.v1.WorkspaceFile\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"Q\n\x18ReadWorkspaceFileRequest\x12\x17\n\x0f\x63onversation_id\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x0e\n\x06offset\x18\x03 \x01(\x03\"k\n\x19ReadWorkspaceFileResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x30\n\x04\x66ile\x18\x03 \x01(\x0b\x32\".handrail.adapter.v1.WorkspaceFile2\xf0\x05\n\x0f\x41rtifactService\x12`\n\x0bGetArtifact\x12\'.handrail.adapter.v1.GetArtifactRequest\x1a(.handrail.adapter.v1.GetArtifactResponse\x12\x66\n\rListArtifacts\x12).handrail.adapter.v1.ListArtifactsRequest\x1a*.handrail.adapter.v1.ListArtifactsResponse\x12\x65\n\x0cReadArtifact\x12(.handrail.adapter.v1.ReadArtifactRequest\x1a).handrail.adapter.v1.ReadArtifactResponse0\x01\x12\x63\n\x0c\x44iffArtifact\x12(.handrail.adapter.v1.DiffArtifactRequest\x1a).handrail.adapter.v1.DiffArtifactResponse\x12l\n\x0fUploadWorkspace\x12+.handrail.adapter.v1.UploadWorkspaceRequest\x1a,.handrail.adapter.v1.UploadWorkspaceResponse\x12\x63\n\x0cGetWorkspace\x12(.handrail.adapter.v1.GetWorkspaceRequest\x1a).handrail.adapter.v1.GetWorkspaceResponse\x12t\n\x11ReadWorkspaceFile\x12-.handrail.adapter.v1.ReadWorkspaceFileRequest\x1a..handrail.adapter.v1.ReadWorkspaceFileResponse0\x01\x42\x63\n\x17\x64\x65v.handrail.adapter.v1B\x14\x41rtifactServiceProtoP\x01Z0handrail.dev/proto/handrail/adapter/v1;adapterv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,20 +35,36 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'handrail.adapter.v1.artifac
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\027dev.handrail.adapter.v1B\024ArtifactServiceProtoP\001Z0handrail.dev/proto/handrail/adapter/v1;adapterv1'
-  _globals['_ARTIFACT']._serialized_start=136
-  _globals['_ARTIFACT']._serialized_end=442
-  _globals['_GETARTIFACTREQUEST']._serialized_start=444
-  _globals['_GETARTIFACTREQUEST']._serialized_end=527
-  _globals['_GETARTIFACTRESPONSE']._serialized_start=529
-  _globals['_GETARTIFACTRESPONSE']._serialized_end=599
-  _globals['_LISTARTIFACTSREQUEST']._serialized_start=601
-  _globals['_LISTARTIFACTSREQUEST']._serialized_end=687
-  _globals['_LISTARTIFACTSRESPONSE']._serialized_start=689
-  _globals['_LISTARTIFACTSRESPONSE']._serialized_end=787
-  _globals['_READARTIFACTREQUEST']._serialized_start=789
-  _globals['_READARTIFACTREQUEST']._serialized_end=889
-  _globals['_READARTIFACTRESPONSE']._serialized_start=891
-  _globals['_READARTIFACTRESPONSE']._serialized_end=994
-  _globals['_ARTIFACTSERVICE']._serialized_start=997
-  _globals['_ARTIFACTSERVICE']._serialized_end=1319
+  _globals['_ARTIFACT']._serialized_start=173
+  _globals['_ARTIFACT']._serialized_end=592
+  _globals['_GETARTIFACTREQUEST']._serialized_start=594
+  _globals['_GETARTIFACTREQUEST']._serialized_end=677
+  _globals['_GETARTIFACTRESPONSE']._serialized_start=679
+  _globals['_GETARTIFACTRESPONSE']._serialized_end=749
+  _globals['_LISTARTIFACTSREQUEST']._serialized_start=751
+  _globals['_LISTARTIFACTSREQUEST']._serialized_end=837
+  _globals['_LISTARTIFACTSRESPONSE']._serialized_start=839
+  _globals['_LISTARTIFACTSRESPONSE']._serialized_end=937
+  _globals['_READARTIFACTREQUEST']._serialized_start=939
+  _globals['_READARTIFACTREQUEST']._serialized_end=1039
+  _globals['_READARTIFACTRESPONSE']._serialized_start=1041
+  _globals['_READARTIFACTRESPONSE']._serialized_end=1144
+  _globals['_DIFFARTIFACTREQUEST']._serialized_start=1147
+  _globals['_DIFFARTIFACTREQUEST']._serialized_end=1302
+  _globals['_DIFFARTIFACTRESPONSE']._serialized_start=1305
+  _globals['_DIFFARTIFACTRESPONSE']._serialized_end=1539
+  _globals['_UPLOADWORKSPACEREQUEST']._serialized_start=1542
+  _globals['_UPLOADWORKSPACEREQUEST']._serialized_end=1738
+  _globals['_UPLOADWORKSPACERESPONSE']._serialized_start=1740
+  _globals['_UPLOADWORKSPACERESPONSE']._serialized_end=1857
+  _globals['_GETWORKSPACEREQUEST']._serialized_start=1859
+  _globals['_GETWORKSPACEREQUEST']._serialized_end=1944
+  _globals['_GETWORKSPACERESPONSE']._serialized_start=1947
+  _globals['_GETWORKSPACERESPONSE']._serialized_end=2096
+  _globals['_READWORKSPACEFILEREQUEST']._serialized_start=2098
+  _globals['_READWORKSPACEFILEREQUEST']._serialized_end=2179
+  _globals['_READWORKSPACEFILERESPONSE']._serialized_start=2181
+  _globals['_READWORKSPACEFILERESPONSE']._serialized_end=2288
+  _globals['_ARTIFACTSERVICE']._serialized_start=2291
+  _globals['_ARTIFACTSERVICE']._serialized_end=3043
 # @@protoc_insertion_point(module_scope)

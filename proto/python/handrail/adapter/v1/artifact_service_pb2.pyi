@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from handrail.adapter.v1 import workspace_pb2 as _workspace_pb2
 from handrail.common.v1 import artifact_pb2 as _artifact_pb2
 import builtins as _builtins
 import sys
@@ -40,6 +41,9 @@ class Artifact(_message.Message):
     SOURCES_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     LATEST_VERSION_FIELD_NUMBER: _builtins.int
+    DATA_SCOPE_FIELD_NUMBER: _builtins.int
+    INPUT_ARTIFACTS_FIELD_NUMBER: _builtins.int
+    WORKSPACE_SNAPSHOT_SHA256_FIELD_NUMBER: _builtins.int
     artifact_id: _builtins.str
     conversation_id: _builtins.str
     kind: _builtins.str
@@ -55,12 +59,20 @@ class Artifact(_message.Message):
     input_sha256: _builtins.str
     """SHA-256 of the input of that call."""
     latest_version: _builtins.int
+    data_scope: _builtins.str
+    """What the content covers, in the domain's words; an answer over a limited source says so (requirement H4)."""
+    workspace_snapshot_sha256: _builtins.str
+    """The workspace snapshot that the call read; empty where it used none."""
     @_builtins.property
     def sources(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Where the content comes from and what it covers."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def input_artifacts(self) -> _containers.RepeatedCompositeFieldContainer[_artifact_pb2.ArtifactRef]:
+        """The artifact versions that the call read."""
+
     def __init__(
         self,
         *,
@@ -78,10 +90,13 @@ class Artifact(_message.Message):
         sources: _abc.Iterable[_builtins.str] | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         latest_version: _builtins.int = ...,
+        data_scope: _builtins.str = ...,
+        input_artifacts: _abc.Iterable[_artifact_pb2.ArtifactRef] | None = ...,
+        workspace_snapshot_sha256: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["artifact_id", b"artifact_id", "conversation_id", b"conversation_id", "create_time", b"create_time", "input_sha256", b"input_sha256", "kind", b"kind", "latest_version", b"latest_version", "media_type", b"media_type", "sha256", b"sha256", "size_bytes", b"size_bytes", "sources", b"sources", "title", b"title", "tool", b"tool", "tool_call_id", b"tool_call_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["artifact_id", b"artifact_id", "conversation_id", b"conversation_id", "create_time", b"create_time", "data_scope", b"data_scope", "input_artifacts", b"input_artifacts", "input_sha256", b"input_sha256", "kind", b"kind", "latest_version", b"latest_version", "media_type", b"media_type", "sha256", b"sha256", "size_bytes", b"size_bytes", "sources", b"sources", "title", b"title", "tool", b"tool", "tool_call_id", b"tool_call_id", "version", b"version", "workspace_snapshot_sha256", b"workspace_snapshot_sha256"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -242,3 +257,259 @@ class ReadArtifactResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReadArtifactResponse: _TypeAlias = ReadArtifactResponse  # noqa: Y015
+
+@_typing.final
+class DiffArtifactRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    ARTIFACT_ID_FIELD_NUMBER: _builtins.int
+    FROM_VERSION_FIELD_NUMBER: _builtins.int
+    TO_VERSION_FIELD_NUMBER: _builtins.int
+    CONTEXT_LINES_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    artifact_id: _builtins.str
+    from_version: _builtins.int
+    """0: what the artifact was drafted from; nothing where it was drafted from nothing."""
+    to_version: _builtins.int
+    """0: the newest."""
+    context_lines: _builtins.int
+    """Unchanged lines around each change, 0 to 100; unset means 3."""
+    def __init__(
+        self,
+        *,
+        conversation_id: _builtins.str = ...,
+        artifact_id: _builtins.str = ...,
+        from_version: _builtins.int = ...,
+        to_version: _builtins.int = ...,
+        context_lines: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_context_lines", b"_context_lines", "context_lines", b"context_lines"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_context_lines", b"_context_lines", "artifact_id", b"artifact_id", "context_lines", b"context_lines", "conversation_id", b"conversation_id", "from_version", b"from_version", "to_version", b"to_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__context_lines: _TypeAlias = _typing.Literal["context_lines"]  # noqa: Y015
+    _WhichOneofArgType__context_lines: _TypeAlias = _typing.Literal["_context_lines", b"_context_lines"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context_lines) -> _WhichOneofReturnType__context_lines | None: ...
+
+Global___DiffArtifactRequest: _TypeAlias = DiffArtifactRequest  # noqa: Y015
+
+@_typing.final
+class DiffArtifactResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_FIELD_NUMBER: _builtins.int
+    TO_FIELD_NUMBER: _builtins.int
+    UNIFIED_DIFF_FIELD_NUMBER: _builtins.int
+    JSON_PATCH_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    ADDED_LINES_FIELD_NUMBER: _builtins.int
+    REMOVED_LINES_FIELD_NUMBER: _builtins.int
+    unified_diff: _builtins.str
+    """Unified diff of the readable forms; empty where nothing differs, or where the content is no text."""
+    json_patch: _builtins.str
+    """JSON Patch of the contents as JSON; empty where the content has no JSON form."""
+    truncated: _builtins.bool
+    """True where the contents are too different or too large for a part above; `limit` names which and the limit."""
+    limit: _builtins.str
+    added_lines: _builtins.int
+    """Lines of the unified diff that add and that remove."""
+    removed_lines: _builtins.int
+    @_builtins.property
+    def to(self) -> _artifact_pb2.ArtifactRef: ...
+    def __init__(
+        self,
+        *,
+        to: _artifact_pb2.ArtifactRef | None = ...,
+        unified_diff: _builtins.str = ...,
+        json_patch: _builtins.str = ...,
+        truncated: _builtins.bool = ...,
+        limit: _builtins.str = ...,
+        added_lines: _builtins.int = ...,
+        removed_lines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["from", b"from", "to", b"to"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added_lines", b"added_lines", "from", b"from", "json_patch", b"json_patch", "limit", b"limit", "removed_lines", b"removed_lines", "to", b"to", "truncated", b"truncated", "unified_diff", b"unified_diff"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DiffArtifactResponse: _TypeAlias = DiffArtifactResponse  # noqa: Y015
+
+@_typing.final
+class UploadWorkspaceRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
+    MANIFEST_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    conversation_id: _builtins.str
+    @_builtins.property
+    def file(self) -> _workspace_pb2.WorkspaceFileContent:
+        """One file's bytes, to be named by a later manifest; kept for a day."""
+
+    @_builtins.property
+    def manifest(self) -> _workspace_pb2.WorkspaceManifest:
+        """Every file of the workspace. Makes the snapshot where all contents are known; otherwise names the missing ones."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        conversation_id: _builtins.str = ...,
+        file: _workspace_pb2.WorkspaceFileContent | None = ...,
+        manifest: _workspace_pb2.WorkspaceManifest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["file", b"file", "manifest", b"manifest", "part", b"part"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "file", b"file", "manifest", b"manifest", "part", b"part", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_part: _TypeAlias = _typing.Literal["file", "manifest"]  # noqa: Y015
+    _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_part) -> _WhichOneofReturnType_part | None: ...
+
+Global___UploadWorkspaceRequest: _TypeAlias = UploadWorkspaceRequest  # noqa: Y015
+
+@_typing.final
+class UploadWorkspaceResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHA256_FIELD_NUMBER: _builtins.int
+    MISSING_SHA256S_FIELD_NUMBER: _builtins.int
+    WORKSPACE_FIELD_NUMBER: _builtins.int
+    sha256: _builtins.str
+    """After a file: its hash."""
+    @_builtins.property
+    def missing_sha256s(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """After a manifest: the hashes whose contents are still to be sent, then the manifest again."""
+
+    @_builtins.property
+    def workspace(self) -> _workspace_pb2.Workspace:
+        """After a complete manifest: the workspace as it is now."""
+
+    def __init__(
+        self,
+        *,
+        sha256: _builtins.str = ...,
+        missing_sha256s: _abc.Iterable[_builtins.str] | None = ...,
+        workspace: _workspace_pb2.Workspace | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["workspace", b"workspace"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["missing_sha256s", b"missing_sha256s", "sha256", b"sha256", "workspace", b"workspace"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UploadWorkspaceResponse: _TypeAlias = UploadWorkspaceResponse  # noqa: Y015
+
+@_typing.final
+class GetWorkspaceRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    page_size: _builtins.int
+    """Files a page: 1 to 1000; 0 means 200."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        conversation_id: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetWorkspaceRequest: _TypeAlias = GetWorkspaceRequest  # noqa: Y015
+
+@_typing.final
+class GetWorkspaceResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKSPACE_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    @_builtins.property
+    def workspace(self) -> _workspace_pb2.Workspace: ...
+    @_builtins.property
+    def files(self) -> _containers.RepeatedCompositeFieldContainer[_workspace_pb2.WorkspaceFile]: ...
+    def __init__(
+        self,
+        *,
+        workspace: _workspace_pb2.Workspace | None = ...,
+        files: _abc.Iterable[_workspace_pb2.WorkspaceFile] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["workspace", b"workspace"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["files", b"files", "next_page_token", b"next_page_token", "workspace", b"workspace"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetWorkspaceResponse: _TypeAlias = GetWorkspaceResponse  # noqa: Y015
+
+@_typing.final
+class ReadWorkspaceFileRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONVERSATION_ID_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    conversation_id: _builtins.str
+    path: _builtins.str
+    """As in GetWorkspaceResponse.files."""
+    offset: _builtins.int
+    """First byte to send."""
+    def __init__(
+        self,
+        *,
+        conversation_id: _builtins.str = ...,
+        path: _builtins.str = ...,
+        offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conversation_id", b"conversation_id", "offset", b"offset", "path", b"path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadWorkspaceFileRequest: _TypeAlias = ReadWorkspaceFileRequest  # noqa: Y015
+
+@_typing.final
+class ReadWorkspaceFileResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATA_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
+    data: _builtins.bytes
+    offset: _builtins.int
+    """Position of the first byte of data."""
+    @_builtins.property
+    def file(self) -> _workspace_pb2.WorkspaceFile:
+        """The file that is read."""
+
+    def __init__(
+        self,
+        *,
+        data: _builtins.bytes = ...,
+        offset: _builtins.int = ...,
+        file: _workspace_pb2.WorkspaceFile | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["file", b"file"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "file", b"file", "offset", b"offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadWorkspaceFileResponse: _TypeAlias = ReadWorkspaceFileResponse  # noqa: Y015

@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class ArtifactServiceStub:
-    """Reads what tools made. Served by the Adapter, and by the Loop and the gateway for clients, which authorise the
-    conversation and forward.
+    """Reads what tools made, and takes the workspaces that clients upload. Served by the Adapter, and by the Loop and the
+    gateway for clients, which authorise the conversation and forward.
     """
 
     def __init__(self, channel):
@@ -51,11 +51,31 @@ class ArtifactServiceStub:
                 request_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadArtifactRequest.SerializeToString,
                 response_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadArtifactResponse.FromString,
                 _registered_method=True)
+        self.DiffArtifact = channel.unary_unary(
+                '/handrail.adapter.v1.ArtifactService/DiffArtifact',
+                request_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.DiffArtifactRequest.SerializeToString,
+                response_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.DiffArtifactResponse.FromString,
+                _registered_method=True)
+        self.UploadWorkspace = channel.unary_unary(
+                '/handrail.adapter.v1.ArtifactService/UploadWorkspace',
+                request_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.UploadWorkspaceRequest.SerializeToString,
+                response_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.UploadWorkspaceResponse.FromString,
+                _registered_method=True)
+        self.GetWorkspace = channel.unary_unary(
+                '/handrail.adapter.v1.ArtifactService/GetWorkspace',
+                request_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.GetWorkspaceRequest.SerializeToString,
+                response_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.GetWorkspaceResponse.FromString,
+                _registered_method=True)
+        self.ReadWorkspaceFile = channel.unary_stream(
+                '/handrail.adapter.v1.ArtifactService/ReadWorkspaceFile',
+                request_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadWorkspaceFileRequest.SerializeToString,
+                response_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadWorkspaceFileResponse.FromString,
+                _registered_method=True)
 
 
 class ArtifactServiceServicer:
-    """Reads what tools made. Served by the Adapter, and by the Loop and the gateway for clients, which authorise the
-    conversation and forward.
+    """Reads what tools made, and takes the workspaces that clients upload. Served by the Adapter, and by the Loop and the
+    gateway for clients, which authorise the conversation and forward.
     """
 
     def GetArtifact(self, request, context):
@@ -79,6 +99,35 @@ class ArtifactServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DiffArtifact(self, request, context):
+        """What one version changes of another, or of what it was drafted from: as unified text and as JSON Patch (RFC 6902).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UploadWorkspace(self, request, context):
+        """One step of an upload: a file's bytes, kept by their hash, or the manifest that makes a snapshot of the files it
+        names. Idempotent; nothing of the conversation's workspace changes before a manifest is complete.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetWorkspace(self, request, context):
+        """The workspace that the conversation works on now, with its files in the order of their paths.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReadWorkspaceFile(self, request, context):
+        """The bytes of one file of the workspace in chunks of at most 64 KiB.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ArtifactServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -97,6 +146,26 @@ def add_ArtifactServiceServicer_to_server(servicer, server):
                     request_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadArtifactRequest.FromString,
                     response_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadArtifactResponse.SerializeToString,
             ),
+            'DiffArtifact': grpc.unary_unary_rpc_method_handler(
+                    servicer.DiffArtifact,
+                    request_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.DiffArtifactRequest.FromString,
+                    response_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.DiffArtifactResponse.SerializeToString,
+            ),
+            'UploadWorkspace': grpc.unary_unary_rpc_method_handler(
+                    servicer.UploadWorkspace,
+                    request_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.UploadWorkspaceRequest.FromString,
+                    response_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.UploadWorkspaceResponse.SerializeToString,
+            ),
+            'GetWorkspace': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetWorkspace,
+                    request_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.GetWorkspaceRequest.FromString,
+                    response_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.GetWorkspaceResponse.SerializeToString,
+            ),
+            'ReadWorkspaceFile': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReadWorkspaceFile,
+                    request_deserializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadWorkspaceFileRequest.FromString,
+                    response_serializer=handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadWorkspaceFileResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'handrail.adapter.v1.ArtifactService', rpc_method_handlers)
@@ -106,8 +175,8 @@ def add_ArtifactServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ArtifactService:
-    """Reads what tools made. Served by the Adapter, and by the Loop and the gateway for clients, which authorise the
-    conversation and forward.
+    """Reads what tools made, and takes the workspaces that clients upload. Served by the Adapter, and by the Loop and the
+    gateway for clients, which authorise the conversation and forward.
     """
 
     @staticmethod
@@ -181,6 +250,114 @@ class ArtifactService:
             '/handrail.adapter.v1.ArtifactService/ReadArtifact',
             handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadArtifactRequest.SerializeToString,
             handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadArtifactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DiffArtifact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.adapter.v1.ArtifactService/DiffArtifact',
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.DiffArtifactRequest.SerializeToString,
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.DiffArtifactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UploadWorkspace(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.adapter.v1.ArtifactService/UploadWorkspace',
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.UploadWorkspaceRequest.SerializeToString,
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.UploadWorkspaceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetWorkspace(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/handrail.adapter.v1.ArtifactService/GetWorkspace',
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.GetWorkspaceRequest.SerializeToString,
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.GetWorkspaceResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadWorkspaceFile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/handrail.adapter.v1.ArtifactService/ReadWorkspaceFile',
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadWorkspaceFileRequest.SerializeToString,
+            handrail_dot_adapter_dot_v1_dot_artifact__service__pb2.ReadWorkspaceFileResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -13,8 +13,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class ArtifactServiceStub:
-    """Reads what tools made. Served by the Adapter, and by the Loop and the gateway for clients, which authorise the
-    conversation and forward.
+    """Reads what tools made, and takes the workspaces that clients upload. Served by the Adapter, and by the Loop and the
+    gateway for clients, which authorise the conversation and forward.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -24,10 +24,20 @@ class ArtifactServiceStub:
     """The artifacts of a conversation, newest first."""
     ReadArtifact: _aio.UnaryStreamMultiCallable[_artifact_service_pb2.ReadArtifactRequest, _artifact_service_pb2.ReadArtifactResponse]
     """The bytes of one version in chunks of at most 64 KiB."""
+    DiffArtifact: _aio.UnaryUnaryMultiCallable[_artifact_service_pb2.DiffArtifactRequest, _artifact_service_pb2.DiffArtifactResponse]
+    """What one version changes of another, or of what it was drafted from: as unified text and as JSON Patch (RFC 6902)."""
+    UploadWorkspace: _aio.UnaryUnaryMultiCallable[_artifact_service_pb2.UploadWorkspaceRequest, _artifact_service_pb2.UploadWorkspaceResponse]
+    """One step of an upload: a file's bytes, kept by their hash, or the manifest that makes a snapshot of the files it
+    names. Idempotent; nothing of the conversation's workspace changes before a manifest is complete.
+    """
+    GetWorkspace: _aio.UnaryUnaryMultiCallable[_artifact_service_pb2.GetWorkspaceRequest, _artifact_service_pb2.GetWorkspaceResponse]
+    """The workspace that the conversation works on now, with its files in the order of their paths."""
+    ReadWorkspaceFile: _aio.UnaryStreamMultiCallable[_artifact_service_pb2.ReadWorkspaceFileRequest, _artifact_service_pb2.ReadWorkspaceFileResponse]
+    """The bytes of one file of the workspace in chunks of at most 64 KiB."""
 
 class ArtifactServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Reads what tools made. Served by the Adapter, and by the Loop and the gateway for clients, which authorise the
-    conversation and forward.
+    """Reads what tools made, and takes the workspaces that clients upload. Served by the Adapter, and by the Loop and the
+    gateway for clients, which authorise the conversation and forward.
     """
 
     @_abc_1.abstractmethod
@@ -53,5 +63,39 @@ class ArtifactServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_artifact_service_pb2.ReadArtifactRequest, _abc.AsyncIterator[_artifact_service_pb2.ReadArtifactResponse]],
     ) -> _abc.AsyncIterator[_artifact_service_pb2.ReadArtifactResponse]:
         """The bytes of one version in chunks of at most 64 KiB."""
+
+    @_abc_1.abstractmethod
+    def DiffArtifact(
+        self,
+        request: _artifact_service_pb2.DiffArtifactRequest,
+        context: _aio.ServicerContext[_artifact_service_pb2.DiffArtifactRequest, _abc.Awaitable[_artifact_service_pb2.DiffArtifactResponse]],
+    ) -> _abc.Awaitable[_artifact_service_pb2.DiffArtifactResponse]:
+        """What one version changes of another, or of what it was drafted from: as unified text and as JSON Patch (RFC 6902)."""
+
+    @_abc_1.abstractmethod
+    def UploadWorkspace(
+        self,
+        request: _artifact_service_pb2.UploadWorkspaceRequest,
+        context: _aio.ServicerContext[_artifact_service_pb2.UploadWorkspaceRequest, _abc.Awaitable[_artifact_service_pb2.UploadWorkspaceResponse]],
+    ) -> _abc.Awaitable[_artifact_service_pb2.UploadWorkspaceResponse]:
+        """One step of an upload: a file's bytes, kept by their hash, or the manifest that makes a snapshot of the files it
+        names. Idempotent; nothing of the conversation's workspace changes before a manifest is complete.
+        """
+
+    @_abc_1.abstractmethod
+    def GetWorkspace(
+        self,
+        request: _artifact_service_pb2.GetWorkspaceRequest,
+        context: _aio.ServicerContext[_artifact_service_pb2.GetWorkspaceRequest, _abc.Awaitable[_artifact_service_pb2.GetWorkspaceResponse]],
+    ) -> _abc.Awaitable[_artifact_service_pb2.GetWorkspaceResponse]:
+        """The workspace that the conversation works on now, with its files in the order of their paths."""
+
+    @_abc_1.abstractmethod
+    def ReadWorkspaceFile(
+        self,
+        request: _artifact_service_pb2.ReadWorkspaceFileRequest,
+        context: _aio.ServicerContext[_artifact_service_pb2.ReadWorkspaceFileRequest, _abc.AsyncIterator[_artifact_service_pb2.ReadWorkspaceFileResponse]],
+    ) -> _abc.AsyncIterator[_artifact_service_pb2.ReadWorkspaceFileResponse]:
+        """The bytes of one file of the workspace in chunks of at most 64 KiB."""
 
 def add_ArtifactServiceServicer_to_server(servicer: ArtifactServiceServicer, server: _aio.Server) -> None: ...

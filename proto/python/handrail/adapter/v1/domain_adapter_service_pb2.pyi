@@ -98,12 +98,19 @@ class Tool(_message.Message):
     IDEMPOTENT_FIELD_NUMBER: _builtins.int
     APPROVAL_FIELD_NUMBER: _builtins.int
     ROLES_FIELD_NUMBER: _builtins.int
+    INPUT_SCHEMA_FIELD_NUMBER: _builtins.int
+    TIMEOUT_FIELD_NUMBER: _builtins.int
+    MAKES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     version: _builtins.str
     title: _builtins.str
     description: _builtins.str
     effect: _tool_pb2.Effect.ValueType
     idempotent: _builtins.bool
+    input_schema: _builtins.str
+    """JSON Schema of the input."""
+    makes: _builtins.str
+    """Kind of artifact that it makes or revises; empty where it makes none."""
     @_builtins.property
     def approval(self) -> Global___ApprovalRule:
         """Unset: no approval is needed."""
@@ -112,6 +119,8 @@ class Tool(_message.Message):
     def roles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Any of these permits the tool; empty: everybody may use it."""
 
+    @_builtins.property
+    def timeout(self) -> _duration_pb2.Duration: ...
     def __init__(
         self,
         *,
@@ -123,14 +132,55 @@ class Tool(_message.Message):
         idempotent: _builtins.bool = ...,
         approval: Global___ApprovalRule | None = ...,
         roles: _abc.Iterable[_builtins.str] | None = ...,
+        input_schema: _builtins.str = ...,
+        timeout: _duration_pb2.Duration | None = ...,
+        makes: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "timeout", b"timeout"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "description", b"description", "effect", b"effect", "idempotent", b"idempotent", "name", b"name", "roles", b"roles", "title", b"title", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approval", b"approval", "description", b"description", "effect", b"effect", "idempotent", b"idempotent", "input_schema", b"input_schema", "makes", b"makes", "name", b"name", "roles", b"roles", "timeout", b"timeout", "title", b"title", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Tool: _TypeAlias = Tool  # noqa: Y015
+
+@_typing.final
+class PolicyRule(_message.Message):
+    """A rule of policy, as decisions and the claim of an execution apply it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    EFFECTS_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    LIFTED_BY_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    code: _builtins.str
+    """The code of its block."""
+    explanation: _builtins.str
+    lifted_by: _builtins.str
+    """What would lift its block."""
+    @_builtins.property
+    def effects(self) -> _containers.RepeatedScalarFieldContainer[_tool_pb2.Effect.ValueType]:
+        """Effects of the tools it applies to."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        code: _builtins.str = ...,
+        effects: _abc.Iterable[_tool_pb2.Effect.ValueType] | None = ...,
+        explanation: _builtins.str = ...,
+        lifted_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "effects", b"effects", "explanation", b"explanation", "lifted_by", b"lifted_by", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PolicyRule: _TypeAlias = PolicyRule  # noqa: Y015
 
 @_typing.final
 class DescribeDomainRequest(_message.Message):
@@ -165,16 +215,24 @@ class DescribeDomainResponse(_message.Message):
     TOOLS_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
     HISTORY_ID_FIELD_NUMBER: _builtins.int
+    POLICY_RULES_FIELD_NUMBER: _builtins.int
+    USES_WORKSPACE_FIELD_NUMBER: _builtins.int
     domain: _builtins.str
     title: _builtins.str
     version: _builtins.str
     policy_version: _builtins.str
     history_id: _builtins.str
     """Identity of this database's history, as in OpenSessionResponse."""
+    uses_workspace: _builtins.bool
+    """True: conversations have a workspace (ArtifactService.GetWorkspace)."""
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___Tool]: ...
     @_builtins.property
     def limits(self) -> Global___DomainLimits: ...
+    @_builtins.property
+    def policy_rules(self) -> _containers.RepeatedCompositeFieldContainer[Global___PolicyRule]:
+        """In the order in which they are asked."""
+
     def __init__(
         self,
         *,
@@ -185,10 +243,12 @@ class DescribeDomainResponse(_message.Message):
         tools: _abc.Iterable[Global___Tool] | None = ...,
         limits: Global___DomainLimits | None = ...,
         history_id: _builtins.str = ...,
+        policy_rules: _abc.Iterable[Global___PolicyRule] | None = ...,
+        uses_workspace: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain", b"domain", "history_id", b"history_id", "limits", b"limits", "policy_version", b"policy_version", "title", b"title", "tools", b"tools", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["domain", b"domain", "history_id", b"history_id", "limits", b"limits", "policy_rules", b"policy_rules", "policy_version", b"policy_version", "title", b"title", "tools", b"tools", "uses_workspace", b"uses_workspace", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -23,12 +23,15 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from handrail.adapter.v1 import artifact_service_pb2 as handrail_dot_adapter_dot_v1_dot_artifact__service__pb2
+from handrail.adapter.v1 import workspace_pb2 as handrail_dot_adapter_dot_v1_dot_workspace__pb2
 from handrail.common.v1 import artifact_pb2 as handrail_dot_common_dot_v1_dot_artifact__pb2
 from handrail.common.v1 import fact_pb2 as handrail_dot_common_dot_v1_dot_fact__pb2
 from handrail.common.v1 import failure_pb2 as handrail_dot_common_dot_v1_dot_failure__pb2
+from handrail.common.v1 import tool_pb2 as handrail_dot_common_dot_v1_dot_tool__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!handrail/adapter/v1/session.proto\x12\x13handrail.adapter.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!handrail/common/v1/artifact.proto\x1a\x1dhandrail/common/v1/fact.proto\x1a handrail/common/v1/failure.proto\"Z\n\x08SlotView\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0f\n\x07\x64isplay\x18\x03 \x01(\t\x12\x0e\n\x06source\x18\x04 \x01(\t\x12\x10\n\x08required\x18\x05 \x01(\x08\"\xb0\x01\n\x08TaskView\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12-\n\x05state\x18\x03 \x01(\x0e\x32\x1e.handrail.adapter.v1.TaskState\x12,\n\x05slots\x18\x04 \x03(\x0b\x32\x1d.handrail.adapter.v1.SlotView\x12\x12\n\ndepends_on\x18\x05 \x03(\t\x12\x14\n\x0ctool_call_id\x18\x06 \x01(\t\"\x8f\x01\n\x08PlanView\x12\x16\n\x0einteraction_id\x18\x01 \x01(\t\x12\x14\n\x0cplan_version\x18\x02 \x01(\x03\x12\x17\n\x0f\x64\x65\x63ision_number\x18\x03 \x01(\x03\x12\x0e\n\x06\x63losed\x18\x04 \x01(\x08\x12,\n\x05tasks\x18\x05 \x03(\x0b\x32\x1d.handrail.adapter.v1.TaskView\"m\n\nActionView\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x0f\n\x07task_id\x18\x02 \x01(\t\x12\x0f\n\x07\x61llowed\x18\x03 \x01(\x08\x12/\n\x06\x62locks\x18\x04 \x03(\x0b\x32\x1f.handrail.common.v1.PolicyBlock\"\xe6\x02\n\x07Session\x12\x19\n\x11\x64omain_session_id\x18\x01 \x01(\t\x12\x0e\n\x06\x64omain\x18\x02 \x01(\t\x12\x17\n\x0f\x63onversation_id\x18\x03 \x01(\t\x12\x16\n\x0epolicy_version\x18\x04 \x01(\t\x12\x12\n\nhistory_id\x18\x05 \x01(\t\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x04plan\x18\x07 \x01(\x0b\x32\x1d.handrail.adapter.v1.PlanView\x12\'\n\x05\x66\x61\x63ts\x18\x08 \x03(\x0b\x32\x18.handrail.common.v1.Fact\x12\x30\n\x07\x61\x63tions\x18\t \x03(\x0b\x32\x1f.handrail.adapter.v1.ActionView\x12\x32\n\tartifacts\x18\n \x03(\x0b\x32\x1f.handrail.common.v1.ArtifactRef*\x97\x01\n\tTaskState\x12\x1a\n\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0fTASK_STATE_OPEN\x10\x01\x12\x15\n\x11TASK_STATE_CALLED\x10\x02\x12\x13\n\x0fTASK_STATE_DONE\x10\x03\x12\x15\n\x11TASK_STATE_FAILED\x10\x04\x12\x16\n\x12TASK_STATE_SKIPPED\x10\x05\x42[\n\x17\x64\x65v.handrail.adapter.v1B\x0cSessionProtoP\x01Z0handrail.dev/proto/handrail/adapter/v1;adapterv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!handrail/adapter/v1/session.proto\x12\x13handrail.adapter.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*handrail/adapter/v1/artifact_service.proto\x1a#handrail/adapter/v1/workspace.proto\x1a!handrail/common/v1/artifact.proto\x1a\x1dhandrail/common/v1/fact.proto\x1a handrail/common/v1/failure.proto\x1a\x1dhandrail/common/v1/tool.proto\"Z\n\x08SlotView\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0f\n\x07\x64isplay\x18\x03 \x01(\t\x12\x0e\n\x06source\x18\x04 \x01(\t\x12\x10\n\x08required\x18\x05 \x01(\x08\"\xb0\x01\n\x08TaskView\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12-\n\x05state\x18\x03 \x01(\x0e\x32\x1e.handrail.adapter.v1.TaskState\x12,\n\x05slots\x18\x04 \x03(\x0b\x32\x1d.handrail.adapter.v1.SlotView\x12\x12\n\ndepends_on\x18\x05 \x03(\t\x12\x14\n\x0ctool_call_id\x18\x06 \x01(\t\"\x8f\x01\n\x08PlanView\x12\x16\n\x0einteraction_id\x18\x01 \x01(\t\x12\x14\n\x0cplan_version\x18\x02 \x01(\x03\x12\x17\n\x0f\x64\x65\x63ision_number\x18\x03 \x01(\x03\x12\x0e\n\x06\x63losed\x18\x04 \x01(\x08\x12,\n\x05tasks\x18\x05 \x03(\x0b\x32\x1d.handrail.adapter.v1.TaskView\"\xbd\x01\n\nActionView\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x0f\n\x07task_id\x18\x02 \x01(\t\x12\x0f\n\x07\x61llowed\x18\x03 \x01(\x08\x12/\n\x06\x62locks\x18\x04 \x03(\x0b\x32\x1f.handrail.common.v1.PolicyBlock\x12\r\n\x05title\x18\x05 \x01(\t\x12*\n\x06\x65\x66\x66\x65\x63t\x18\x06 \x01(\x0e\x32\x1a.handrail.common.v1.Effect\x12\x13\n\x0b\x65xplanation\x18\x07 \x01(\t\"\xe1\x03\n\x07Session\x12\x19\n\x11\x64omain_session_id\x18\x01 \x01(\t\x12\x0e\n\x06\x64omain\x18\x02 \x01(\t\x12\x17\n\x0f\x63onversation_id\x18\x03 \x01(\t\x12\x16\n\x0epolicy_version\x18\x04 \x01(\t\x12\x12\n\nhistory_id\x18\x05 \x01(\t\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x04plan\x18\x07 \x01(\x0b\x32\x1d.handrail.adapter.v1.PlanView\x12\'\n\x05\x66\x61\x63ts\x18\x08 \x03(\x0b\x32\x18.handrail.common.v1.Fact\x12\x30\n\x07\x61\x63tions\x18\t \x03(\x0b\x32\x1f.handrail.adapter.v1.ActionView\x12\x32\n\tartifacts\x18\n \x03(\x0b\x32\x1f.handrail.common.v1.ArtifactRef\x12\x13\n\x0b\x65xplanation\x18\x0b \x01(\t\x12\x31\n\tworkspace\x18\x0c \x01(\x0b\x32\x1e.handrail.adapter.v1.Workspace\x12\x31\n\nprovenance\x18\r \x03(\x0b\x32\x1d.handrail.adapter.v1.Artifact*\x97\x01\n\tTaskState\x12\x1a\n\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0fTASK_STATE_OPEN\x10\x01\x12\x15\n\x11TASK_STATE_CALLED\x10\x02\x12\x13\n\x0fTASK_STATE_DONE\x10\x03\x12\x15\n\x11TASK_STATE_FAILED\x10\x04\x12\x16\n\x12TASK_STATE_SKIPPED\x10\x05\x42[\n\x17\x64\x65v.handrail.adapter.v1B\x0cSessionProtoP\x01Z0handrail.dev/proto/handrail/adapter/v1;adapterv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,16 +39,16 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'handrail.adapter.v1.session
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\027dev.handrail.adapter.v1B\014SessionProtoP\001Z0handrail.dev/proto/handrail/adapter/v1;adapterv1'
-  _globals['_TASKSTATE']._serialized_start=1081
-  _globals['_TASKSTATE']._serialized_end=1232
-  _globals['_SLOTVIEW']._serialized_start=191
-  _globals['_SLOTVIEW']._serialized_end=281
-  _globals['_TASKVIEW']._serialized_start=284
-  _globals['_TASKVIEW']._serialized_end=460
-  _globals['_PLANVIEW']._serialized_start=463
-  _globals['_PLANVIEW']._serialized_end=606
-  _globals['_ACTIONVIEW']._serialized_start=608
-  _globals['_ACTIONVIEW']._serialized_end=717
-  _globals['_SESSION']._serialized_start=720
-  _globals['_SESSION']._serialized_end=1078
+  _globals['_TASKSTATE']._serialized_start=1397
+  _globals['_TASKSTATE']._serialized_end=1548
+  _globals['_SLOTVIEW']._serialized_start=303
+  _globals['_SLOTVIEW']._serialized_end=393
+  _globals['_TASKVIEW']._serialized_start=396
+  _globals['_TASKVIEW']._serialized_end=572
+  _globals['_PLANVIEW']._serialized_start=575
+  _globals['_PLANVIEW']._serialized_end=718
+  _globals['_ACTIONVIEW']._serialized_start=721
+  _globals['_ACTIONVIEW']._serialized_end=910
+  _globals['_SESSION']._serialized_start=913
+  _globals['_SESSION']._serialized_end=1394
 # @@protoc_insertion_point(module_scope)

@@ -9,9 +9,12 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from handrail.adapter.v1 import artifact_service_pb2 as _artifact_service_pb2
+from handrail.adapter.v1 import workspace_pb2 as _workspace_pb2
 from handrail.common.v1 import artifact_pb2 as _artifact_pb2
 from handrail.common.v1 import fact_pb2 as _fact_pb2
 from handrail.common.v1 import failure_pb2 as _failure_pb2
+from handrail.common.v1 import tool_pb2 as _tool_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -178,9 +181,16 @@ class ActionView(_message.Message):
     TASK_ID_FIELD_NUMBER: _builtins.int
     ALLOWED_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    EFFECT_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
     tool: _builtins.str
     task_id: _builtins.str
     allowed: _builtins.bool
+    title: _builtins.str
+    effect: _tool_pb2.Effect.ValueType
+    explanation: _builtins.str
+    """Why, in one sentence: the rule that allows it, or what would lift the first block."""
     @_builtins.property
     def blocks(self) -> _containers.RepeatedCompositeFieldContainer[_failure_pb2.PolicyBlock]:
         """The rules that block it."""
@@ -192,10 +202,13 @@ class ActionView(_message.Message):
         task_id: _builtins.str = ...,
         allowed: _builtins.bool = ...,
         blocks: _abc.Iterable[_failure_pb2.PolicyBlock] | None = ...,
+        title: _builtins.str = ...,
+        effect: _tool_pb2.Effect.ValueType = ...,
+        explanation: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "blocks", b"blocks", "task_id", b"task_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "blocks", b"blocks", "effect", b"effect", "explanation", b"explanation", "task_id", b"task_id", "title", b"title", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -217,11 +230,16 @@ class Session(_message.Message):
     FACTS_FIELD_NUMBER: _builtins.int
     ACTIONS_FIELD_NUMBER: _builtins.int
     ARTIFACTS_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    WORKSPACE_FIELD_NUMBER: _builtins.int
+    PROVENANCE_FIELD_NUMBER: _builtins.int
     domain_session_id: _builtins.str
     domain: _builtins.str
     conversation_id: _builtins.str
     policy_version: _builtins.str
     history_id: _builtins.str
+    explanation: _builtins.str
+    """What the newest interaction is at, and what would take it on, in the caller's locale."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -234,6 +252,14 @@ class Session(_message.Message):
     def actions(self) -> _containers.RepeatedCompositeFieldContainer[Global___ActionView]: ...
     @_builtins.property
     def artifacts(self) -> _containers.RepeatedCompositeFieldContainer[_artifact_pb2.ArtifactRef]: ...
+    @_builtins.property
+    def workspace(self) -> _workspace_pb2.Workspace:
+        """The workspace as the newest decision saw it; unset where the domain uses none."""
+
+    @_builtins.property
+    def provenance(self) -> _containers.RepeatedCompositeFieldContainer[_artifact_service_pb2.Artifact]:
+        """Where the newest version of each artifact comes from, in the order of `artifacts`."""
+
     def __init__(
         self,
         *,
@@ -247,10 +273,13 @@ class Session(_message.Message):
         facts: _abc.Iterable[_fact_pb2.Fact] | None = ...,
         actions: _abc.Iterable[Global___ActionView] | None = ...,
         artifacts: _abc.Iterable[_artifact_pb2.ArtifactRef] | None = ...,
+        explanation: _builtins.str = ...,
+        workspace: _workspace_pb2.Workspace | None = ...,
+        provenance: _abc.Iterable[_artifact_service_pb2.Artifact] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "plan", b"plan"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "plan", b"plan", "workspace", b"workspace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "artifacts", b"artifacts", "conversation_id", b"conversation_id", "create_time", b"create_time", "domain", b"domain", "domain_session_id", b"domain_session_id", "facts", b"facts", "history_id", b"history_id", "plan", b"plan", "policy_version", b"policy_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions", "artifacts", b"artifacts", "conversation_id", b"conversation_id", "create_time", b"create_time", "domain", b"domain", "domain_session_id", b"domain_session_id", "explanation", b"explanation", "facts", b"facts", "history_id", b"history_id", "plan", b"plan", "policy_version", b"policy_version", "provenance", b"provenance", "workspace", b"workspace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

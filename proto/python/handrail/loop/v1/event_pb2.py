@@ -31,7 +31,7 @@ from handrail.common.v1 import tool_pb2 as handrail_dot_common_dot_v1_dot_tool__
 from handrail.loop.v1 import interaction_state_pb2 as handrail_dot_loop_dot_v1_dot_interaction__state__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1chandrail/loop/v1/event.proto\x12\x10handrail.loop.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fhandrail/common/v1/answer.proto\x1a!handrail/common/v1/approval.proto\x1a handrail/common/v1/failure.proto\x1a\x1fhandrail/common/v1/prompt.proto\x1a\x1dhandrail/common/v1/tool.proto\x1a(handrail/loop/v1/interaction_state.proto\"a\n\nRunStarted\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61pproval_id\x18\x02 \x01(\t\x12\x16\n\x0eresumed_run_id\x18\x03 \x01(\t\x12\x12\n\nhistory_id\x18\x04 \x01(\t\"%\n\x0fMessageAccepted\x12\x12\n\nmessage_id\x18\x01 \x01(\t\"q\n\rStatusChanged\x12\x30\n\x04\x66rom\x18\x01 \x01(\x0e\x32\".handrail.loop.v1.InteractionState\x12.\n\x02to\x18\x02 \x01(\x0e\x32\".handrail.loop.v1.InteractionState\"\xbd\x01\n\x0c\x44\x65\x63isionMade\x12\x17\n\x0f\x64\x65\x63ision_number\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\t\x12,\n\x04kind\x18\x03 \x01(\x0e\x32\x1e.handrail.loop.v1.DecisionKind\x12\x11\n\taction_id\x18\x04 \x01(\t\x12-\n\tchosen_by\x18\x05 \x01(\x0e\x32\x1a.handrail.loop.v1.ChosenBy\x12\x0f\n\x07summary\x18\x06 \x01(\t\"1\n\x0bToolStarted\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\"T\n\x0cToolProgress\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12\x0f\n\x07percent\x18\x03 \x01(\x05\x12\x0f\n\x07message\x18\x04 \x01(\t\"\xbc\x01\n\x0cToolFinished\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12,\n\x07outcome\x18\x03 \x01(\x0e\x32\x1b.handrail.common.v1.Outcome\x12,\n\x07receipt\x18\x04 \x01(\x0b\x32\x1b.handrail.common.v1.Receipt\x12,\n\x07\x66\x61ilure\x18\x05 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"\x82\x01\n\x11\x41rtifactPublished\x12\x13\n\x0b\x61rtifact_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0e\n\x06sha256\x18\x03 \x01(\t\x12\x12\n\nmedia_type\x18\x04 \x01(\t\x12\r\n\x05title\x18\x05 \x01(\t\x12\x14\n\x0ctool_call_id\x18\x06 \x01(\t\"\xa4\x01\n\x15\x43larificationRequired\x12\x18\n\x10\x63larification_id\x18\x01 \x01(\t\x12\x14\n\x0cplan_version\x18\x02 \x01(\x03\x12*\n\x06prompt\x18\x03 \x01(\x0b\x32\x1a.handrail.common.v1.Prompt\x12/\n\x0b\x65xpire_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xfa\x01\n\x10\x41pprovalRequired\x12\x13\n\x0b\x61pproval_id\x18\x01 \x01(\t\x12\x36\n\x08snapshot\x18\x02 \x01(\x0b\x32$.handrail.common.v1.ApprovalSnapshot\x12\x17\n\x0fsnapshot_digest\x18\x03 \x01(\t\x12\r\n\x05title\x18\x04 \x01(\t\x12\x15\n\rinput_preview\x18\x05 \x01(\t\x12\x12\n\nchange_ref\x18\x06 \x01(\t\x12\x15\n\rrequired_role\x18\x07 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"p\n\x10\x41pprovalResolved\x12\x13\n\x0b\x61pproval_id\x18\x01 \x01(\t\x12\x32\n\x07outcome\x18\x02 \x01(\x0e\x32!.handrail.loop.v1.ApprovalOutcome\x12\x13\n\x0bresolved_by\x18\x03 \x01(\t\"v\n\rPolicyBlocked\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x13\n\x0b\x61pproval_id\x18\x03 \x01(\t\x12\x11\n\tlifted_by\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\x13\n\x0b\x65xplanation\x18\x06 \x01(\t\"\x1c\n\x0c\x43ontentDelta\x12\x0c\n\x04text\x18\x01 \x01(\t\"K\n\tCompleted\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12*\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1a.handrail.common.v1.Answer\"6\n\x06\x46\x61iled\x12,\n\x07\x66\x61ilure\x18\x01 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"7\n\x07\x42locked\x12,\n\x07\x66\x61ilure\x18\x01 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"d\n\x08\x43\x61nceled\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12:\n\x0f\x63onfirmed_steps\x18\x03 \x03(\x0b\x32!.handrail.common.v1.ConfirmedStep\"s\n\nSuperseded\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x19\n\x11\x62y_interaction_id\x18\x02 \x01(\t\x12:\n\x0f\x63onfirmed_steps\x18\x03 \x03(\x0b\x32!.handrail.common.v1.ConfirmedStep\"\x85\x01\n\x07Waiting\x12+\n\x05until\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x10\n\x06signal\x18\x02 \x01(\tH\x00\x12.\n\nlimit_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0b\n\tcondition\"N\n\rChannelFailed\x12\x0f\n\x07\x63hannel\x18\x01 \x01(\t\x12,\n\x07\x66\x61ilure\x18\x02 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"\x9a\x01\n\x10\x45xecutionSettled\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12,\n\x07outcome\x18\x03 \x01(\x0e\x32\x1b.handrail.common.v1.Outcome\x12\x12\n\nsettled_by\x18\x04 \x01(\t\x12 \n\x18successor_interaction_id\x18\x05 \x01(\t\"3\n\x0eSignalReceived\x12\x0e\n\x06signal\x18\x01 \x01(\t\x12\x11\n\tdelivered\x18\x02 \x01(\x08\"\x1a\n\x04Live\x12\x12\n\nhistory_id\x18\x01 \x01(\t\"\xbd\x0b\n\x05\x45vent\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12\x17\n\x0f\x63onversation_id\x18\x02 \x01(\t\x12\x16\n\x0einteraction_id\x18\x03 \x01(\t\x12\x0e\n\x06run_id\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12.\n\nevent_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0brun_started\x18\n \x01(\x0b\x32\x1c.handrail.loop.v1.RunStartedH\x00\x12\x39\n\x0estatus_changed\x18\x0b \x01(\x0b\x32\x1f.handrail.loop.v1.StatusChangedH\x00\x12\x37\n\rdecision_made\x18\x0c \x01(\x0b\x32\x1e.handrail.loop.v1.DecisionMadeH\x00\x12\x35\n\x0ctool_started\x18\r \x01(\x0b\x32\x1d.handrail.loop.v1.ToolStartedH\x00\x12\x37\n\rtool_progress\x18\x0e \x01(\x0b\x32\x1e.handrail.loop.v1.ToolProgressH\x00\x12\x37\n\rtool_finished\x18\x0f \x01(\x0b\x32\x1e.handrail.loop.v1.ToolFinishedH\x00\x12\x41\n\x12\x61rtifact_published\x18\x10 \x01(\x0b\x32#.handrail.loop.v1.ArtifactPublishedH\x00\x12I\n\x16\x63larification_required\x18\x11 \x01(\x0b\x32\'.handrail.loop.v1.ClarificationRequiredH\x00\x12?\n\x11\x61pproval_required\x18\x12 \x01(\x0b\x32\".handrail.loop.v1.ApprovalRequiredH\x00\x12?\n\x11\x61pproval_resolved\x18\x13 \x01(\x0b\x32\".handrail.loop.v1.ApprovalResolvedH\x00\x12\x39\n\x0epolicy_blocked\x18\x14 \x01(\x0b\x32\x1f.handrail.loop.v1.PolicyBlockedH\x00\x12\x37\n\rcontent_delta\x18\x15 \x01(\x0b\x32\x1e.handrail.loop.v1.ContentDeltaH\x00\x12\x30\n\tcompleted\x18\x16 \x01(\x0b\x32\x1b.handrail.loop.v1.CompletedH\x00\x12*\n\x06\x66\x61iled\x18\x17 \x01(\x0b\x32\x18.handrail.loop.v1.FailedH\x00\x12,\n\x07\x62locked\x18\x18 \x01(\x0b\x32\x19.handrail.loop.v1.BlockedH\x00\x12.\n\x08\x63\x61nceled\x18\x19 \x01(\x0b\x32\x1a.handrail.loop.v1.CanceledH\x00\x12\x32\n\nsuperseded\x18\x1a \x01(\x0b\x32\x1c.handrail.loop.v1.SupersededH\x00\x12,\n\x07waiting\x18\x1b \x01(\x0b\x32\x19.handrail.loop.v1.WaitingH\x00\x12\x39\n\x0e\x63hannel_failed\x18\x1c \x01(\x0b\x32\x1f.handrail.loop.v1.ChannelFailedH\x00\x12&\n\x04live\x18\x1d \x01(\x0b\x32\x16.handrail.loop.v1.LiveH\x00\x12=\n\x10message_accepted\x18\x1e \x01(\x0b\x32!.handrail.loop.v1.MessageAcceptedH\x00\x12?\n\x11\x65xecution_settled\x18\x1f \x01(\x0b\x32\".handrail.loop.v1.ExecutionSettledH\x00\x12;\n\x0fsignal_received\x18  \x01(\x0b\x32 .handrail.loop.v1.SignalReceivedH\x00\x42\t\n\x07payload*\xaa\x02\n\x0c\x44\x65\x63isionKind\x12\x1d\n\x19\x44\x45\x43ISION_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44\x45\x43ISION_KIND_CHOOSE\x10\x01\x12\x1b\n\x17\x44\x45\x43ISION_KIND_CALL_TOOL\x10\x02\x12\x15\n\x11\x44\x45\x43ISION_KIND_ASK\x10\x03\x12\"\n\x1e\x44\x45\x43ISION_KIND_REQUEST_APPROVAL\x10\x04\x12\x16\n\x12\x44\x45\x43ISION_KIND_WAIT\x10\x05\x12\x1a\n\x16\x44\x45\x43ISION_KIND_COMPLETE\x10\x06\x12\x16\n\x12\x44\x45\x43ISION_KIND_FAIL\x10\x07\x12\x19\n\x15\x44\x45\x43ISION_KIND_BLOCKED\x10\x08\x12\"\n\x1e\x44\x45\x43ISION_KIND_REPLY_CLASSIFIED\x10\t*e\n\x08\x43hosenBy\x12\x19\n\x15\x43HOSEN_BY_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x43HOSEN_BY_RULE\x10\x01\x12\x15\n\x11\x43HOSEN_BY_DEFAULT\x10\x02\x12\x13\n\x0f\x43HOSEN_BY_MODEL\x10\x03*\xf3\x01\n\x0f\x41pprovalOutcome\x12 \n\x1c\x41PPROVAL_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x41PPROVAL_OUTCOME_APPROVED\x10\x01\x12\x1d\n\x19\x41PPROVAL_OUTCOME_REJECTED\x10\x02\x12&\n\"APPROVAL_OUTCOME_CHANGES_REQUESTED\x10\x03\x12\x1c\n\x18\x41PPROVAL_OUTCOME_EXPIRED\x10\x04\x12\x1a\n\x16\x41PPROVAL_OUTCOME_STALE\x10\x05\x12\x1e\n\x1a\x41PPROVAL_OUTCOME_WITHDRAWN\x10\x06\x42P\n\x14\x64\x65v.handrail.loop.v1B\nEventProtoP\x01Z*handrail.dev/proto/handrail/loop/v1;loopv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1chandrail/loop/v1/event.proto\x12\x10handrail.loop.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fhandrail/common/v1/answer.proto\x1a!handrail/common/v1/approval.proto\x1a handrail/common/v1/failure.proto\x1a\x1fhandrail/common/v1/prompt.proto\x1a\x1dhandrail/common/v1/tool.proto\x1a(handrail/loop/v1/interaction_state.proto\"a\n\nRunStarted\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12\x13\n\x0b\x61pproval_id\x18\x02 \x01(\t\x12\x16\n\x0eresumed_run_id\x18\x03 \x01(\t\x12\x12\n\nhistory_id\x18\x04 \x01(\t\"%\n\x0fMessageAccepted\x12\x12\n\nmessage_id\x18\x01 \x01(\t\"q\n\rStatusChanged\x12\x30\n\x04\x66rom\x18\x01 \x01(\x0e\x32\".handrail.loop.v1.InteractionState\x12.\n\x02to\x18\x02 \x01(\x0e\x32\".handrail.loop.v1.InteractionState\"\xd1\x01\n\x0c\x44\x65\x63isionMade\x12\x17\n\x0f\x64\x65\x63ision_number\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\t\x12,\n\x04kind\x18\x03 \x01(\x0e\x32\x1e.handrail.loop.v1.DecisionKind\x12\x11\n\taction_id\x18\x04 \x01(\t\x12-\n\tchosen_by\x18\x05 \x01(\x0e\x32\x1a.handrail.loop.v1.ChosenBy\x12\x0f\n\x07summary\x18\x06 \x01(\t\x12\x12\n\nmodel_code\x18\x07 \x01(\t\"1\n\x0bToolStarted\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\"T\n\x0cToolProgress\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12\x0f\n\x07percent\x18\x03 \x01(\x05\x12\x0f\n\x07message\x18\x04 \x01(\t\"\xbc\x01\n\x0cToolFinished\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12,\n\x07outcome\x18\x03 \x01(\x0e\x32\x1b.handrail.common.v1.Outcome\x12,\n\x07receipt\x18\x04 \x01(\x0b\x32\x1b.handrail.common.v1.Receipt\x12,\n\x07\x66\x61ilure\x18\x05 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"\x82\x01\n\x11\x41rtifactPublished\x12\x13\n\x0b\x61rtifact_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0e\n\x06sha256\x18\x03 \x01(\t\x12\x12\n\nmedia_type\x18\x04 \x01(\t\x12\r\n\x05title\x18\x05 \x01(\t\x12\x14\n\x0ctool_call_id\x18\x06 \x01(\t\"\xa4\x01\n\x15\x43larificationRequired\x12\x18\n\x10\x63larification_id\x18\x01 \x01(\t\x12\x14\n\x0cplan_version\x18\x02 \x01(\x03\x12*\n\x06prompt\x18\x03 \x01(\x0b\x32\x1a.handrail.common.v1.Prompt\x12/\n\x0b\x65xpire_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xfa\x01\n\x10\x41pprovalRequired\x12\x13\n\x0b\x61pproval_id\x18\x01 \x01(\t\x12\x36\n\x08snapshot\x18\x02 \x01(\x0b\x32$.handrail.common.v1.ApprovalSnapshot\x12\x17\n\x0fsnapshot_digest\x18\x03 \x01(\t\x12\r\n\x05title\x18\x04 \x01(\t\x12\x15\n\rinput_preview\x18\x05 \x01(\t\x12\x12\n\nchange_ref\x18\x06 \x01(\t\x12\x15\n\rrequired_role\x18\x07 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"p\n\x10\x41pprovalResolved\x12\x13\n\x0b\x61pproval_id\x18\x01 \x01(\t\x12\x32\n\x07outcome\x18\x02 \x01(\x0e\x32!.handrail.loop.v1.ApprovalOutcome\x12\x13\n\x0bresolved_by\x18\x03 \x01(\t\"v\n\rPolicyBlocked\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x13\n\x0b\x61pproval_id\x18\x03 \x01(\t\x12\x11\n\tlifted_by\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\x13\n\x0b\x65xplanation\x18\x06 \x01(\t\"\x1c\n\x0c\x43ontentDelta\x12\x0c\n\x04text\x18\x01 \x01(\t\"K\n\tCompleted\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12*\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1a.handrail.common.v1.Answer\"6\n\x06\x46\x61iled\x12,\n\x07\x66\x61ilure\x18\x01 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"7\n\x07\x42locked\x12,\n\x07\x66\x61ilure\x18\x01 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"d\n\x08\x43\x61nceled\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0c\n\x04\x63ode\x18\x02 \x01(\t\x12:\n\x0f\x63onfirmed_steps\x18\x03 \x03(\x0b\x32!.handrail.common.v1.ConfirmedStep\"s\n\nSuperseded\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x19\n\x11\x62y_interaction_id\x18\x02 \x01(\t\x12:\n\x0f\x63onfirmed_steps\x18\x03 \x03(\x0b\x32!.handrail.common.v1.ConfirmedStep\"\x85\x01\n\x07Waiting\x12+\n\x05until\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x10\n\x06signal\x18\x02 \x01(\tH\x00\x12.\n\nlimit_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0b\n\tcondition\"N\n\rChannelFailed\x12\x0f\n\x07\x63hannel\x18\x01 \x01(\t\x12,\n\x07\x66\x61ilure\x18\x02 \x01(\x0b\x32\x1b.handrail.common.v1.Failure\"\x9a\x01\n\x10\x45xecutionSettled\x12\x14\n\x0ctool_call_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12,\n\x07outcome\x18\x03 \x01(\x0e\x32\x1b.handrail.common.v1.Outcome\x12\x12\n\nsettled_by\x18\x04 \x01(\t\x12 \n\x18successor_interaction_id\x18\x05 \x01(\t\"3\n\x0eSignalReceived\x12\x0e\n\x06signal\x18\x01 \x01(\t\x12\x11\n\tdelivered\x18\x02 \x01(\x08\"\x1a\n\x04Live\x12\x12\n\nhistory_id\x18\x01 \x01(\t\"\xbd\x0b\n\x05\x45vent\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12\x17\n\x0f\x63onversation_id\x18\x02 \x01(\t\x12\x16\n\x0einteraction_id\x18\x03 \x01(\t\x12\x0e\n\x06run_id\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12.\n\nevent_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0brun_started\x18\n \x01(\x0b\x32\x1c.handrail.loop.v1.RunStartedH\x00\x12\x39\n\x0estatus_changed\x18\x0b \x01(\x0b\x32\x1f.handrail.loop.v1.StatusChangedH\x00\x12\x37\n\rdecision_made\x18\x0c \x01(\x0b\x32\x1e.handrail.loop.v1.DecisionMadeH\x00\x12\x35\n\x0ctool_started\x18\r \x01(\x0b\x32\x1d.handrail.loop.v1.ToolStartedH\x00\x12\x37\n\rtool_progress\x18\x0e \x01(\x0b\x32\x1e.handrail.loop.v1.ToolProgressH\x00\x12\x37\n\rtool_finished\x18\x0f \x01(\x0b\x32\x1e.handrail.loop.v1.ToolFinishedH\x00\x12\x41\n\x12\x61rtifact_published\x18\x10 \x01(\x0b\x32#.handrail.loop.v1.ArtifactPublishedH\x00\x12I\n\x16\x63larification_required\x18\x11 \x01(\x0b\x32\'.handrail.loop.v1.ClarificationRequiredH\x00\x12?\n\x11\x61pproval_required\x18\x12 \x01(\x0b\x32\".handrail.loop.v1.ApprovalRequiredH\x00\x12?\n\x11\x61pproval_resolved\x18\x13 \x01(\x0b\x32\".handrail.loop.v1.ApprovalResolvedH\x00\x12\x39\n\x0epolicy_blocked\x18\x14 \x01(\x0b\x32\x1f.handrail.loop.v1.PolicyBlockedH\x00\x12\x37\n\rcontent_delta\x18\x15 \x01(\x0b\x32\x1e.handrail.loop.v1.ContentDeltaH\x00\x12\x30\n\tcompleted\x18\x16 \x01(\x0b\x32\x1b.handrail.loop.v1.CompletedH\x00\x12*\n\x06\x66\x61iled\x18\x17 \x01(\x0b\x32\x18.handrail.loop.v1.FailedH\x00\x12,\n\x07\x62locked\x18\x18 \x01(\x0b\x32\x19.handrail.loop.v1.BlockedH\x00\x12.\n\x08\x63\x61nceled\x18\x19 \x01(\x0b\x32\x1a.handrail.loop.v1.CanceledH\x00\x12\x32\n\nsuperseded\x18\x1a \x01(\x0b\x32\x1c.handrail.loop.v1.SupersededH\x00\x12,\n\x07waiting\x18\x1b \x01(\x0b\x32\x19.handrail.loop.v1.WaitingH\x00\x12\x39\n\x0e\x63hannel_failed\x18\x1c \x01(\x0b\x32\x1f.handrail.loop.v1.ChannelFailedH\x00\x12&\n\x04live\x18\x1d \x01(\x0b\x32\x16.handrail.loop.v1.LiveH\x00\x12=\n\x10message_accepted\x18\x1e \x01(\x0b\x32!.handrail.loop.v1.MessageAcceptedH\x00\x12?\n\x11\x65xecution_settled\x18\x1f \x01(\x0b\x32\".handrail.loop.v1.ExecutionSettledH\x00\x12;\n\x0fsignal_received\x18  \x01(\x0b\x32 .handrail.loop.v1.SignalReceivedH\x00\x42\t\n\x07payload*\xaa\x02\n\x0c\x44\x65\x63isionKind\x12\x1d\n\x19\x44\x45\x43ISION_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44\x45\x43ISION_KIND_CHOOSE\x10\x01\x12\x1b\n\x17\x44\x45\x43ISION_KIND_CALL_TOOL\x10\x02\x12\x15\n\x11\x44\x45\x43ISION_KIND_ASK\x10\x03\x12\"\n\x1e\x44\x45\x43ISION_KIND_REQUEST_APPROVAL\x10\x04\x12\x16\n\x12\x44\x45\x43ISION_KIND_WAIT\x10\x05\x12\x1a\n\x16\x44\x45\x43ISION_KIND_COMPLETE\x10\x06\x12\x16\n\x12\x44\x45\x43ISION_KIND_FAIL\x10\x07\x12\x19\n\x15\x44\x45\x43ISION_KIND_BLOCKED\x10\x08\x12\"\n\x1e\x44\x45\x43ISION_KIND_REPLY_CLASSIFIED\x10\t*e\n\x08\x43hosenBy\x12\x19\n\x15\x43HOSEN_BY_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x43HOSEN_BY_RULE\x10\x01\x12\x15\n\x11\x43HOSEN_BY_DEFAULT\x10\x02\x12\x13\n\x0f\x43HOSEN_BY_MODEL\x10\x03*\xf3\x01\n\x0f\x41pprovalOutcome\x12 \n\x1c\x41PPROVAL_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x41PPROVAL_OUTCOME_APPROVED\x10\x01\x12\x1d\n\x19\x41PPROVAL_OUTCOME_REJECTED\x10\x02\x12&\n\"APPROVAL_OUTCOME_CHANGES_REQUESTED\x10\x03\x12\x1c\n\x18\x41PPROVAL_OUTCOME_EXPIRED\x10\x04\x12\x1a\n\x16\x41PPROVAL_OUTCOME_STALE\x10\x05\x12\x1e\n\x1a\x41PPROVAL_OUTCOME_WITHDRAWN\x10\x06\x42P\n\x14\x64\x65v.handrail.loop.v1B\nEventProtoP\x01Z*handrail.dev/proto/handrail/loop/v1;loopv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,12 +39,12 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'handrail.loop.v1.event_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024dev.handrail.loop.v1B\nEventProtoP\001Z*handrail.dev/proto/handrail/loop/v1;loopv1'
-  _globals['_DECISIONKIND']._serialized_start=4217
-  _globals['_DECISIONKIND']._serialized_end=4515
-  _globals['_CHOSENBY']._serialized_start=4517
-  _globals['_CHOSENBY']._serialized_end=4618
-  _globals['_APPROVALOUTCOME']._serialized_start=4621
-  _globals['_APPROVALOUTCOME']._serialized_end=4864
+  _globals['_DECISIONKIND']._serialized_start=4237
+  _globals['_DECISIONKIND']._serialized_end=4535
+  _globals['_CHOSENBY']._serialized_start=4537
+  _globals['_CHOSENBY']._serialized_end=4638
+  _globals['_APPROVALOUTCOME']._serialized_start=4641
+  _globals['_APPROVALOUTCOME']._serialized_end=4884
   _globals['_RUNSTARTED']._serialized_start=291
   _globals['_RUNSTARTED']._serialized_end=388
   _globals['_MESSAGEACCEPTED']._serialized_start=390
@@ -52,45 +52,45 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STATUSCHANGED']._serialized_start=429
   _globals['_STATUSCHANGED']._serialized_end=542
   _globals['_DECISIONMADE']._serialized_start=545
-  _globals['_DECISIONMADE']._serialized_end=734
-  _globals['_TOOLSTARTED']._serialized_start=736
-  _globals['_TOOLSTARTED']._serialized_end=785
-  _globals['_TOOLPROGRESS']._serialized_start=787
-  _globals['_TOOLPROGRESS']._serialized_end=871
-  _globals['_TOOLFINISHED']._serialized_start=874
-  _globals['_TOOLFINISHED']._serialized_end=1062
-  _globals['_ARTIFACTPUBLISHED']._serialized_start=1065
-  _globals['_ARTIFACTPUBLISHED']._serialized_end=1195
-  _globals['_CLARIFICATIONREQUIRED']._serialized_start=1198
-  _globals['_CLARIFICATIONREQUIRED']._serialized_end=1362
-  _globals['_APPROVALREQUIRED']._serialized_start=1365
-  _globals['_APPROVALREQUIRED']._serialized_end=1615
-  _globals['_APPROVALRESOLVED']._serialized_start=1617
-  _globals['_APPROVALRESOLVED']._serialized_end=1729
-  _globals['_POLICYBLOCKED']._serialized_start=1731
-  _globals['_POLICYBLOCKED']._serialized_end=1849
-  _globals['_CONTENTDELTA']._serialized_start=1851
-  _globals['_CONTENTDELTA']._serialized_end=1879
-  _globals['_COMPLETED']._serialized_start=1881
-  _globals['_COMPLETED']._serialized_end=1956
-  _globals['_FAILED']._serialized_start=1958
-  _globals['_FAILED']._serialized_end=2012
-  _globals['_BLOCKED']._serialized_start=2014
-  _globals['_BLOCKED']._serialized_end=2069
-  _globals['_CANCELED']._serialized_start=2071
-  _globals['_CANCELED']._serialized_end=2171
-  _globals['_SUPERSEDED']._serialized_start=2173
-  _globals['_SUPERSEDED']._serialized_end=2288
-  _globals['_WAITING']._serialized_start=2291
-  _globals['_WAITING']._serialized_end=2424
-  _globals['_CHANNELFAILED']._serialized_start=2426
-  _globals['_CHANNELFAILED']._serialized_end=2504
-  _globals['_EXECUTIONSETTLED']._serialized_start=2507
-  _globals['_EXECUTIONSETTLED']._serialized_end=2661
-  _globals['_SIGNALRECEIVED']._serialized_start=2663
-  _globals['_SIGNALRECEIVED']._serialized_end=2714
-  _globals['_LIVE']._serialized_start=2716
-  _globals['_LIVE']._serialized_end=2742
-  _globals['_EVENT']._serialized_start=2745
-  _globals['_EVENT']._serialized_end=4214
+  _globals['_DECISIONMADE']._serialized_end=754
+  _globals['_TOOLSTARTED']._serialized_start=756
+  _globals['_TOOLSTARTED']._serialized_end=805
+  _globals['_TOOLPROGRESS']._serialized_start=807
+  _globals['_TOOLPROGRESS']._serialized_end=891
+  _globals['_TOOLFINISHED']._serialized_start=894
+  _globals['_TOOLFINISHED']._serialized_end=1082
+  _globals['_ARTIFACTPUBLISHED']._serialized_start=1085
+  _globals['_ARTIFACTPUBLISHED']._serialized_end=1215
+  _globals['_CLARIFICATIONREQUIRED']._serialized_start=1218
+  _globals['_CLARIFICATIONREQUIRED']._serialized_end=1382
+  _globals['_APPROVALREQUIRED']._serialized_start=1385
+  _globals['_APPROVALREQUIRED']._serialized_end=1635
+  _globals['_APPROVALRESOLVED']._serialized_start=1637
+  _globals['_APPROVALRESOLVED']._serialized_end=1749
+  _globals['_POLICYBLOCKED']._serialized_start=1751
+  _globals['_POLICYBLOCKED']._serialized_end=1869
+  _globals['_CONTENTDELTA']._serialized_start=1871
+  _globals['_CONTENTDELTA']._serialized_end=1899
+  _globals['_COMPLETED']._serialized_start=1901
+  _globals['_COMPLETED']._serialized_end=1976
+  _globals['_FAILED']._serialized_start=1978
+  _globals['_FAILED']._serialized_end=2032
+  _globals['_BLOCKED']._serialized_start=2034
+  _globals['_BLOCKED']._serialized_end=2089
+  _globals['_CANCELED']._serialized_start=2091
+  _globals['_CANCELED']._serialized_end=2191
+  _globals['_SUPERSEDED']._serialized_start=2193
+  _globals['_SUPERSEDED']._serialized_end=2308
+  _globals['_WAITING']._serialized_start=2311
+  _globals['_WAITING']._serialized_end=2444
+  _globals['_CHANNELFAILED']._serialized_start=2446
+  _globals['_CHANNELFAILED']._serialized_end=2524
+  _globals['_EXECUTIONSETTLED']._serialized_start=2527
+  _globals['_EXECUTIONSETTLED']._serialized_end=2681
+  _globals['_SIGNALRECEIVED']._serialized_start=2683
+  _globals['_SIGNALRECEIVED']._serialized_end=2734
+  _globals['_LIVE']._serialized_start=2736
+  _globals['_LIVE']._serialized_end=2762
+  _globals['_EVENT']._serialized_start=2765
+  _globals['_EVENT']._serialized_end=4234
 # @@protoc_insertion_point(module_scope)

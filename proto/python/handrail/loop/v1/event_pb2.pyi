@@ -89,7 +89,7 @@ class _ChosenByEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChosenBy.Val
     CHOSEN_BY_RULE: _ChosenBy.ValueType  # 1
     """One action remained."""
     CHOSEN_BY_DEFAULT: _ChosenBy.ValueType  # 2
-    """The default action, without a model."""
+    """The default action: no model is configured, or its answer was not taken."""
     CHOSEN_BY_MODEL: _ChosenBy.ValueType  # 3
     """The workflow model."""
 
@@ -101,7 +101,7 @@ CHOSEN_BY_UNSPECIFIED: ChosenBy.ValueType  # 0
 CHOSEN_BY_RULE: ChosenBy.ValueType  # 1
 """One action remained."""
 CHOSEN_BY_DEFAULT: ChosenBy.ValueType  # 2
-"""The default action, without a model."""
+"""The default action: no model is configured, or its answer was not taken."""
 CHOSEN_BY_MODEL: ChosenBy.ValueType  # 3
 """The workflow model."""
 Global___ChosenBy: _TypeAlias = ChosenBy  # noqa: Y015
@@ -237,6 +237,7 @@ class DecisionMade(_message.Message):
     ACTION_ID_FIELD_NUMBER: _builtins.int
     CHOSEN_BY_FIELD_NUMBER: _builtins.int
     SUMMARY_FIELD_NUMBER: _builtins.int
+    MODEL_CODE_FIELD_NUMBER: _builtins.int
     decision_number: _builtins.int
     decision_id: _builtins.str
     kind: Global___DecisionKind.ValueType
@@ -244,6 +245,8 @@ class DecisionMade(_message.Message):
     """The action that was chosen, with who chose it, where the decision was a choice."""
     chosen_by: Global___ChosenBy.ValueType
     summary: _builtins.str
+    model_code: _builtins.str
+    """Why an answer of the workflow model was not taken: a code of the failure catalogue. Empty where none was asked for."""
     def __init__(
         self,
         *,
@@ -253,10 +256,11 @@ class DecisionMade(_message.Message):
         action_id: _builtins.str = ...,
         chosen_by: Global___ChosenBy.ValueType = ...,
         summary: _builtins.str = ...,
+        model_code: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action_id", b"action_id", "chosen_by", b"chosen_by", "decision_id", b"decision_id", "decision_number", b"decision_number", "kind", b"kind", "summary", b"summary"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action_id", b"action_id", "chosen_by", b"chosen_by", "decision_id", b"decision_id", "decision_number", b"decision_number", "kind", b"kind", "model_code", b"model_code", "summary", b"summary"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

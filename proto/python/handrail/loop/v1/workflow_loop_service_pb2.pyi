@@ -1206,7 +1206,7 @@ class Run(_message.Message):
     def usage(self) -> Global___Usage: ...
     @_builtins.property
     def codes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Codes of the failures and blocks met."""
+        """Codes of the failures and blocks met, and of answers of the workflow model that were not taken."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...

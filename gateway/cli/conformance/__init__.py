@@ -1,0 +1,1 @@
+"""`handrail conformance`: drives any DomainAdapterService through the decision protocol, rule by rule."""
