@@ -19,6 +19,7 @@ from gateway.cli.conformance.report import check_adapter, list_rules
 from gateway.cli.conformance.rule import RULES
 from gateway.cli.conversing import parse_position
 from gateway.cli.demo import play_demo
+from gateway.cli.evaluation import command as evaluation_command
 from gateway.cli.refusals import EXIT_CODES_HELP
 from gateway.cli.terminal import (
     DEFAULT_ADDRESS,
@@ -341,6 +342,7 @@ def conformance(
     raise typer.Exit(uninterrupted(lambda: check_adapter(open_console(), address, domain, chosen, file)))
 
 
+app.command("eval")(evaluation_command.evaluate)
 app.add_typer(workspace_commands.app, name="workspace")
 app.add_typer(artifact_commands.app, name="artifact")
 

@@ -1,0 +1,1 @@
+"""The labelled requests, how they are played and scored: `handrail eval`. Called by gateway.cli.main."""
