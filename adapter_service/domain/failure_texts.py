@@ -62,6 +62,7 @@ WHICH_ONE = Text(
     "“{text}” can mean several things. Which one do you mean?",
     "«{text}» может означать разное. Что вы имеете в виду?",
 )
+CHOOSE_FROM = Text("Choose a number from 1 to {most}.", "Выберите номер от 1 до {most}.")
 DID_YOU_MEAN = Text(
     "I do not know “{text}”. Did you mean this?", "Я не знаю «{text}». Может быть, вы имели в виду это?"
 )

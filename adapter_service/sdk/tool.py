@@ -84,6 +84,9 @@ class Slot:
         question: asked when the slot is required and nothing fills it; by default from the parameter's name and type.
         resolver: name of the domain's resolver for texts; empty: the text itself, validated by the parameter's type.
         required: None: as the signature says (a parameter without default is required).
+        skippable: False: an optional parameter that, where it has to be asked for, needs an answer: without it the call
+            would be another one than was asked for.
+        choice_names: how the values of a closed list are called, by value; by default the value itself.
         fact: name of a client fact that fills the slot where the request says nothing, for example "position".
         fact_value: from the fact to the parameter's JSON value; by default the fact's value with `source`, `scope` and
             `observed_time` added.
@@ -96,6 +99,8 @@ class Slot:
     fact: str = ""
     fact_value: Callable[[FactView], Any] | None = None
     label: Text | None = None
+    skippable: bool = True
+    choice_names: Mapping[str, Text] | None = None
 
 
 def _nothing(_result: Any) -> tuple[Any, ...]:
@@ -299,7 +304,9 @@ class Tool:
         slot = self.slots.get(name)
         if slot is not None and slot.resolver:
             return ()
-        return choices_of(self.parameters[name].annotation)
+        choices = choices_of(self.parameters[name].annotation)
+        names = (slot.choice_names if slot is not None else None) or {}
+        return tuple(replace(choice, display=names.get(choice.identity, choice.display)) for choice in choices)
 
     def parse(self, name: str, text: str) -> Any:
         """The JSON value of a parameter that a text stands for, without a resolver. Raises ValueError."""

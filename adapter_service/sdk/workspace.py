@@ -24,12 +24,14 @@ class Workspace(Protocol):
     """One state of a workspace. `files` are by path, in the order of paths.
 
     `workspace_id` names the folder or the conversation's upload through all its states: a key for what a domain keeps
-    about it. `sha256` is the hash over all paths and hashes: equal states have equal hashes.
+    about it. `sha256` is the hash over all paths and hashes: equal states have equal hashes. `uploaded` is true for the
+    conversation's own copy of what a client uploaded: what is written there reaches no file of the client.
     """
 
     workspace_id: str
     sha256: str
     files: Mapping[str, WorkspaceFile]
+    uploaded: bool
 
     def read(self, path: str) -> bytes:
         """The bytes of a file of this state. Raises KeyError for an unknown path, BaseChanged where a folder's file

@@ -82,6 +82,7 @@ class FolderWorkspace:
         skipped: dict[str, str],
     ) -> None:
         self.workspace_id = folder.workspace_id
+        self.uploaded = False
         self.files = files
         self.sha256 = state_sha256(files)
         self.skipped: Mapping[str, str] = MappingProxyType(skipped)

@@ -16,9 +16,11 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway.cli import workspace
+from gateway.cli.chat_lines import ChatLines
+from gateway.cli.chat_words import words
 from gateway.cli.client import ENDINGS, HandrailClient, connect
 from gateway.cli.conversing import Turn, digest_is_of_what_is_shown, position_fact, show
-from gateway.cli.events import approval_lines, one_line, prompt_lines, state_word
+from gateway.cli.events import approval_lines, event_lines, one_line, state_word
 from gateway.cli.refusals import EXIT_FAILED, EXIT_OK, exit_code_of, refusal_line
 from handrail.common.v1.approval_pb2 import Verdict
 from handrail.common.v1.fact_pb2 import Fact
@@ -27,7 +29,7 @@ from handrail.loop.v1.event_pb2 import ApprovalRequired, ClarificationRequired, 
 from handrail.loop.v1.interaction_state_pb2 import InteractionState
 from handrail.loop.v1.workflow_loop_service_pb2 import Conversation, Interaction, Reply, Role
 from handrail_rpc.context import Caller
-from handrail_rpc.errors import HandrailError, Unavailable
+from handrail_rpc.errors import HandrailError, InvalidArgument, Unavailable
 
 HELP = (
     "Type a request. /cancel ends what is open, /skip passes over a question that is not required, "
@@ -48,7 +50,8 @@ _NO = frozenset({"n", "no", "н", "нет"})
 class Chat:
     """One person in one conversation. `read_line(prompt)` raises EOFError when the input is over.
 
-    `folder` is uploaded as the conversation's workspace before the first line.
+    `folder` is uploaded as the conversation's workspace before the first line. `locale`, en or ru, is that of the
+    chat's own words; what `verbose` adds about the protocol is English.
     """
 
     def __init__(
@@ -59,7 +62,10 @@ class Chat:
         position: tuple[float, float] | None = None,
         folder: Path | None = None,
         verbose: bool = False,
+        locale: str = "en",
     ) -> None:
+        self._say = words(locale)
+        self._lines = ChatLines(self._say)
         self._console = console
         self._folder = folder
         self._read_line = read_line
@@ -92,7 +98,8 @@ class Chat:
         return EXIT_FAILED if self._failed else EXIT_OK
 
     def _tell_busy(self, seconds: float) -> None:
-        self._console.print(f"  the service is busy; trying again in {seconds:g} s", style="yellow")
+        told = self._say("the service is busy; trying again in {seconds:g} s").format(seconds=seconds)
+        self._console.print(f"  {told}", style="yellow")
 
     def _converse(self, runner: asyncio.Runner, client: HandrailClient, address: str) -> None:
         while True:
@@ -100,7 +107,8 @@ class Chat:
                 line = self._read_line(self._prompt()).strip()
             except (EOFError, KeyboardInterrupt):
                 self._console.print()
-                self._console.print(f"left; handrail chat --conversation {self._conversation_id} goes on", style="dim")
+                told = self._say("left; handrail chat --conversation {id} goes on").format(id=self._conversation_id)
+                self._console.print(told, style="dim")
                 return
             if line == "/quit":
                 return
@@ -109,7 +117,7 @@ class Chat:
             try:
                 runner.run(self._act(client, line))
             except KeyboardInterrupt:
-                self._console.print("  stopped watching; the run goes on, /cancel ends it", style="yellow")
+                self._tell("stopped watching; the run goes on, /cancel ends it", "yellow")
                 runner.run(self._look_again(client))
             except HandrailError as error:
                 # A refusal changes nothing on the server; what is open may have been changed by someone else.
@@ -120,23 +128,28 @@ class Chat:
 
     def _prompt(self) -> str:
         if self._approval is not None:
-            return "y approve, n reject, c <what to change> > "
+            return f"{self._say('y approve, n reject, c <what to change>')} > "
         if self._question is not None:
-            return f"{_answer_hint(self._question.prompt)} > "
+            return (
+                f"{self._say(_answer_hint(self._question.prompt)).format(most=len(self._question.prompt.options))} > "
+            )
         return "> "
 
     async def _enter(self, client: HandrailClient, domain: str, conversation_id: str) -> None:
         if conversation_id:
             conversation = await client.conversation(conversation_id)
             for message in (await client.messages(conversation_id))[-_SHOWN_MESSAGES:]:
-                who = "you" if message.role == Role.ROLE_USER else "handrail"
+                who = self._say("you") if message.role == Role.ROLE_USER else "handrail"
                 self._console.print(Text.assemble((f"{who}: ", "dim"), one_line(message.text)))
         else:
+            if self._folder is not None:
+                await _expect_workspace(client, domain)
             conversation = await client.create_conversation(domain)
         self._conversation_id = conversation.conversation_id
-        self._console.print(
-            f"conversation {conversation.conversation_id} in {conversation.domain}. {HELP}", style="dim"
+        where = self._say("conversation {id} in {domain}. ").format(
+            id=conversation.conversation_id, domain=conversation.domain
         )
+        self._console.print(where + self._say(HELP), style="dim")
         if self._folder is not None:
             await workspace.upload(self._console, client, self._conversation_id, self._folder)
         if conversation.active_interaction_id:
@@ -147,11 +160,11 @@ class Chat:
     async def _show_open(self, client: HandrailClient, interaction: Interaction, conversation: Conversation) -> None:
         self._remember(interaction)
         if self._question is not None:
-            self._print(prompt_lines(self._question.prompt))
+            self._print(self._lines.prompt(self._question.prompt))
         elif self._approval is not None:
-            self._print(approval_lines(self._approval))
+            self._print(approval_lines(self._approval) if self._verbose else self._lines.approval(self._approval))
         elif interaction.state in _ACTIVE:
-            self._console.print(f"  {state_word(interaction.state)}; its events follow", style="dim")
+            self._console.print(f"  {state_word(interaction.state)}; {self._say('its events follow')}", style="dim")
             events = client.watch(
                 self._conversation_id, conversation.last_sequence, follow=True, history_id=conversation.history_id
             )
@@ -176,7 +189,7 @@ class Chat:
 
     async def _act(self, client: HandrailClient, line: str) -> None:
         if line == "/help":
-            self._console.print(HELP, style="dim")
+            self._console.print(self._say(HELP), style="dim")
         elif line == "/cancel":
             await self._cancel(client)
         elif self._approval is not None and (verdict := _verdict_of(line)) is not None:
@@ -189,20 +202,20 @@ class Chat:
 
     async def _cancel(self, client: HandrailClient) -> None:
         if not self._interaction_id:
-            self._console.print("  nothing is open", style="dim")
+            self._tell("nothing is open")
             return
         interaction = await client.cancel(self._interaction_id, "canceled in the chat")
-        self._console.print(f"  ■ {state_word(interaction.state)}", style="yellow")
+        self._console.print(f"  ■ {self._say(state_word(interaction.state))}", style="yellow")
         self._remember(Interaction())
 
     async def _resolve(
         self, client: HandrailClient, approval: ApprovalRequired, verdict: Verdict.ValueType, comment: str
     ) -> None:
         if verdict == Verdict.VERDICT_REQUEST_CHANGES and not comment:
-            self._console.print("  say what should change: c <what to change>", style="yellow")
+            self._tell("say what should change: c <what to change>", "yellow")
             return
         if not digest_is_of_what_is_shown(approval):
-            self._console.print("  the digest is not that of the snapshot shown; nothing was sent", style="bold red")
+            self._tell("the digest is not that of the snapshot shown; nothing was sent", "bold red")
             return
         await self._follow(
             client.resolve_approval(approval.approval_id, verdict, approval.snapshot_digest, comment=comment)
@@ -212,14 +225,14 @@ class Chat:
         """Text and structural reply for a line; ("", None) where it was only a wrong command."""
         if self._question is None:
             if line == "/skip":
-                self._console.print("  nothing is asked", style="dim")
+                self._tell("nothing is asked")
                 return "", None
             return line, None
         reply = Reply(interaction_id=self._interaction_id, clarification_id=self._question.clarification_id)
         prompt = self._question.prompt
         if line == "/skip":
             if prompt.required:
-                self._console.print("  this question is required; answer it, or /cancel", style="yellow")
+                self._tell("this question is required; answer it, or /cancel", "yellow")
                 return "", None
             reply.skip = True
             return "", reply
@@ -237,7 +250,7 @@ class Chat:
         return line, None
 
     async def _follow(self, events: AsyncGenerator[Event, None]) -> None:
-        turn = await show(self._console, events, verbose=self._verbose)
+        turn = await show(self._console, events, self._lines_of)
         self._failed = turn.failed
         self._after(turn)
 
@@ -248,6 +261,12 @@ class Chat:
         waits = turn.ending in ("clarification_required", "approval_required", "waiting")
         self._interaction_id = last.interaction_id if waits else ""
 
+    def _lines_of(self, event: Event) -> list[Text]:
+        return event_lines(event, verbose=True) if self._verbose else self._lines.of(event)
+
+    def _tell(self, english: str, style: str = "dim") -> None:
+        self._console.print(f"  {self._say(english)}", style=style)
+
     def _print(self, lines: list[Text]) -> None:
         for line in lines:
             self._console.print(line)
@@ -255,7 +274,7 @@ class Chat:
 
 def _answer_hint(prompt: Prompt) -> str:
     if prompt.options:
-        return f"1-{len(prompt.options)} or text"
+        return "1-{most} or text"
     if prompt.type == PromptType.PROMPT_TYPE_CONFIRM:
         return "y/n"
     if prompt.type == PromptType.PROMPT_TYPE_REVIEW_DIFF:
@@ -273,6 +292,16 @@ def _verdict_of(line: str) -> tuple[Verdict.ValueType, str] | None:
     if word.lower() == "c":
         return Verdict.VERDICT_REQUEST_CHANGES, rest.strip()
     return None
+
+
+async def _expect_workspace(client: HandrailClient, domain: str) -> None:
+    """Raises InvalidArgument for a domain that works on no folder: nothing is made for it then.
+
+    One that is not there, or whose adapter is away, is refused by what is asked of it next.
+    """
+    found = await client.domain(domain)
+    if found is not None and found.available and not found.uses_workspace:
+        raise InvalidArgument.field("--folder", f"the domain {domain} works on no folder; leave --folder out")
 
 
 async def _until_ending(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:

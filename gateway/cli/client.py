@@ -98,6 +98,12 @@ class HandrailClient:
         answer = await self.call(lambda: self.stub.CreateConversation(request, timeout=_UNARY_SECONDS))
         return answer.conversation
 
+    async def domain(self, name: str) -> loop.Domain | None:
+        """One of the first 200 domains, as it is now; None for one that is not there."""
+        request = loop.ListDomainsRequest(page_size=_PAGE)
+        answer = await self.call(lambda: self.stub.ListDomains(request, timeout=_UNARY_SECONDS))
+        return next((each for each in answer.domains if each.domain == name), None)
+
     async def conversation(self, conversation_id: str) -> loop.Conversation:
         request = loop.GetConversationRequest(conversation_id=conversation_id)
         return (await self.call(lambda: self.stub.GetConversation(request, timeout=_UNARY_SECONDS))).conversation

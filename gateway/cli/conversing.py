@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich.console import Console
+from rich.text import Text
 
 from gateway.cli.client import ENDINGS
 from gateway.cli.events import event_lines
@@ -50,13 +51,22 @@ class Turn:
         return self.ending in ("failed", "blocked", "")
 
 
-async def show(console: Console, events: AsyncGenerator[Event, None], *, verbose: bool = False) -> Turn:
-    """Print each event as it comes; return them when the stream ends. Raises HandrailError as the stream does."""
+async def show(
+    console: Console,
+    events: AsyncGenerator[Event, None],
+    lines_of: Callable[[Event], list[Text]] | None = None,
+    *,
+    verbose: bool = False,
+) -> Turn:
+    """Print each event as it comes; return them when the stream ends. Raises HandrailError as the stream does.
+
+    What is printed is `lines_of` an event; without it, its event_lines.
+    """
     seen: list[Event] = []
     async with aclosing(events):
         async for event in events:
             seen.append(event)
-            for line in event_lines(event, verbose=verbose):
+            for line in event_lines(event, verbose=verbose) if lines_of is None else lines_of(event):
                 console.print(line)
     return Turn(tuple(seen))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -89,8 +89,19 @@ async def recover(
     return code
 
 
-def renew_history(console: Console, service: str) -> int:
-    """Run the stopped service's own command on the database that the settings name; returns its exit code."""
+def renew_history(console: Console, service: str, confirm: Callable[[str], bool] | None) -> int:
+    """Run the stopped service's own command on the database that the settings name; returns its exit code.
+
+    `confirm` None asks nothing; where it says no, nothing is renewed and the code is EXIT_FAILED.
+    """
+    if confirm is not None:
+        console.print(
+            f"The {service}'s database gets a new history, for good: what is open in conversations that know the "
+            "present one ends as session_diverged. Do this only after a backup was put back."
+        )
+        if not confirm("Renew it?"):
+            console.print("nothing was renewed", style="yellow")
+            return EXIT_FAILED
     done = subprocess.run(
         [sys.executable, "-m", _MODULES[service], "restored"],
         env=stack_of_environment().environment,

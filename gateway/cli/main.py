@@ -5,15 +5,24 @@ Each command parses, calls one module (up, demo, chat, approvals) and turns what
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from gateway.cli import approvals, artifact_commands, audit, deletion, diverged, serve, settlements, workspace_commands
+from gateway.cli import (
+    approvals,
+    artifact_commands,
+    audit_commands,
+    deletion,
+    recovery_commands,
+    serve,
+    settlements,
+    workspace_commands,
+)
 from gateway.cli.chat import Chat
+from gateway.cli.chat_words import terminal_locale
 from gateway.cli.conformance.probes import DOMAIN
 from gateway.cli.conformance.report import check_adapter, list_rules
 from gateway.cli.conformance.rule import RULES
@@ -35,11 +44,9 @@ from gateway.cli.terminal import (
     read_line,
     uninterrupted,
     with_client,
-    with_file,
 )
 from handrail.common.v1.approval_pb2 import Verdict
 from handrail.loop.v1 import workflow_loop_service_pb2 as loop
-from handrail_rpc.context import Caller
 from handrail_rpc.settings import parse_target
 
 app = typer.Typer(
@@ -53,7 +60,6 @@ app = typer.Typer(
 )
 
 
-_HASH = re.compile(r"[0-9a-f]{64}")
 _INBOX_KINDS = {
     "question": loop.PENDING_KIND_CLARIFICATION,
     "approval": loop.PENDING_KIND_APPROVAL,
@@ -95,10 +101,14 @@ def chat(
     principal: Principal = "local",
     tenant: Tenant = "local",
     roles: Roles = "*",
-    locale: Language = "en",
+    locale: Language = "",
     verbose: Verbose = False,
 ) -> None:
-    """Talk to a domain: events as they come, questions and approvals answered in place."""
+    """Talk to a domain: questions and approvals are answered in place; -v shows decisions, receipts and hashes, too.
+
+    Without --locale the language is that of the terminal: ru for LANG=ru_…, else en.
+    """
+    locale = locale or terminal_locale()
     caller = caller_of(principal, tenant, roles, locale)
     where: tuple[float, float] | None = None
     if position:
@@ -106,7 +116,7 @@ def chat(
             where = parse_position(position)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--position") from None
-    held = Chat(open_console(), read_line, position=where, folder=folder, verbose=verbose)
+    held = Chat(open_console(), read_line, position=where, folder=folder, verbose=verbose, locale=locale)
     raise typer.Exit(uninterrupted(lambda: held.hold(address, caller, domain, conversation)))
 
 
@@ -228,77 +238,6 @@ def approve(
     )
 
 
-diverged_app = typer.Typer(
-    help="Look after conversations whose history was lost with a restored database (role operator).",
-    no_args_is_help=True,
-)
-app.add_typer(diverged_app, name="diverged")
-ConversationArgument = Annotated[str, typer.Argument(help="The conversation's id, as `diverged list` shows it.")]
-EveryOne = Annotated[bool, typer.Option("--all", help="Every diverged conversation of the tenant.")]
-
-
-@diverged_app.command("list")
-def list_diverged(
-    address: Address = DEFAULT_ADDRESS,
-    principal: Principal = "local",
-    tenant: Tenant = "local",
-    roles: Roles = "*",
-    locale: Language = "en",
-) -> None:
-    """List the conversations whose history was lost, with what is open in them and calls of unknown outcome."""
-    console = open_console()
-    with_client(
-        address, caller_of(principal, tenant, roles, locale), lambda client: diverged.show_diverged(console, client)
-    )
-
-
-@diverged_app.command("end")
-def end_diverged(
-    conversation_id: ConversationArgument = "",
-    every: EveryOne = False,
-    address: Address = DEFAULT_ADDRESS,
-    principal: Principal = "local",
-    tenant: Tenant = "local",
-    roles: Roles = "*",
-    locale: Language = "en",
-) -> None:
-    """End what is open as session_diverged, for good: further messages there end so too."""
-    _recover(loop.RECOVERY_END, conversation_id, every, address, caller_of(principal, tenant, roles, locale))
-
-
-@diverged_app.command("reopen")
-def reopen_diverged(
-    conversation_id: ConversationArgument = "",
-    every: EveryOne = False,
-    address: Address = DEFAULT_ADDRESS,
-    principal: Principal = "local",
-    tenant: Tenant = "local",
-    roles: Roles = "*",
-    locale: Language = "en",
-) -> None:
-    """End what is open as session_diverged; the next message opens a new session."""
-    _recover(loop.RECOVERY_REOPEN, conversation_id, every, address, caller_of(principal, tenant, roles, locale))
-
-
-def _recover(
-    recovery: loop.Recovery.ValueType, conversation_id: str, every: bool, address: str, caller: Caller
-) -> NoReturn:
-    if bool(conversation_id) == every:
-        raise typer.BadParameter("name one conversation, or give --all", param_hint="CONVERSATION_ID")
-    console, chosen = open_console(), [conversation_id] if conversation_id else []
-    with_client(address, caller, lambda client: diverged.recover(console, client, chosen, recovery))
-
-
-@app.command()
-def restored(
-    service: Annotated[str, typer.Argument(help="loop or adapter; it must be stopped.")],
-) -> None:
-    """After a backup was put back: renew the history of the database, so that both services know of it."""
-    if service not in diverged.RESTORABLE:
-        raise typer.BadParameter(f"must be {' or '.join(diverged.RESTORABLE)}", param_hint="SERVICE")
-    raise typer.Exit(diverged.renew_history(open_console(), service))
-
-
 @app.command()
 def delete(
     conversation: Annotated[str, typer.Argument(metavar="CONVERSATION_ID", help="The conversation to erase.")],
@@ -345,55 +284,6 @@ def conformance(
 app.command("eval")(evaluation_command.evaluate)
 app.add_typer(workspace_commands.app, name="workspace")
 app.add_typer(artifact_commands.app, name="artifact")
-
-audit_app = typer.Typer(help="The audit trail: verify its hash chain, or export it.", no_args_is_help=True)
-app.add_typer(audit_app, name="audit")
-TrailArgument = Annotated[str, typer.Argument(metavar="CONVERSATION_ID", help="The conversation whose trail it is.")]
-
-
-@audit_app.command("verify")
-def verify_audit(
-    conversation: TrailArgument = "",
-    every: Annotated[bool, typer.Option("--all", help="Every conversation of the principal.")] = False,
-    file: Annotated[Path | None, typer.Option("--file", help="An exported trail; no server is asked.")] = None,
-    head: Annotated[str, typer.Option("--head", help="The hash of a row, as it was noted outside the database.")] = "",
-    number: Annotated[int, typer.Option("--number", min=0, help="The number of the row with that hash.")] = 0,
-    address: Address = DEFAULT_ADDRESS,
-    principal: Principal = "local",
-    tenant: Tenant = "local",
-    roles: Roles = "*",
-    locale: Language = "en",
-) -> None:
-    """Find edited, removed, reordered and inserted rows and name them; 1 if there are any.
-
-    Trails of other principals need the role auditor or operator, named by --roles.
-    """
-    if [bool(conversation), every, file is not None].count(True) != 1:
-        raise typer.BadParameter("give one of CONVERSATION_ID, --all and --file", param_hint="CONVERSATION_ID")
-    if (number and not head) or (head and every):
-        raise typer.BadParameter("a head belongs to one trail, a number to a head", param_hint="--head")
-    if head and not _HASH.fullmatch(head):
-        # A mistyped head must not look like a trail that somebody rewrote.
-        raise typer.BadParameter("must be 64 lower-case hex digits, as verify prints it", param_hint="--head")
-    console, caller = open_console(), caller_of(principal, tenant, roles, locale)
-    kept = audit.KeptHead(head, number) if head else None
-    if file is not None:
-        path = file
-        raise typer.Exit(with_file(lambda: audit.verify_file(console, path, kept, locale)))
-    if every:
-        with_client(address, caller, lambda client: audit.verify_all(console, client))
-    with_client(address, caller, lambda client: audit.verify(console, client, conversation, kept))
-
-
-@audit_app.command("export")
-def export_audit(
-    conversation: TrailArgument,
-    output: Annotated[Path | None, typer.Option("--output", help="File to write; standard output without it.")] = None,
-    address: Address = DEFAULT_ADDRESS,
-    principal: Principal = "local",
-    tenant: Tenant = "local",
-    roles: Roles = "*",
-) -> None:
-    """Write the trail as JSON lines, enough to verify it offline (`handrail audit verify --file`)."""
-    caller = caller_of(principal, tenant, roles, "en")
-    with_client(address, caller, lambda client: audit.export(client, conversation, output))
+app.add_typer(audit_commands.app, name="audit")
+app.add_typer(recovery_commands.app, name="diverged")
+app.command()(recovery_commands.restored)

@@ -53,13 +53,13 @@ def refusal_line(error: HandrailError, address: str = "") -> Text:
         # The transport's own text is about sockets; the address and the command that starts it say more.
         return Text.assemble(
             ("unreachable ", "bold red"),
-            (f"{code_name(error)} {error.reason}: ", "red"),
+            (f"{_code(error)}: ", "red"),
             f"nothing answers at {address or 'the address'}",
             (" — start it with `handrail up`, or name another with --address", "yellow"),
         )
     line = Text.assemble(
         ("failed " if isinstance(error, RemoteFault) else "refused ", "bold red"),
-        (f"{code_name(error)} {error.reason}: ", "red"),
+        (f"{_code(error)}: ", "red"),
         one_line(error.message) or "no text was given",
     )
     if named:
@@ -71,6 +71,12 @@ def refusal_line(error: HandrailError, address: str = "") -> Text:
     if request_id:
         line.append(f" [request {one_line(request_id)}]", "dim")
     return line
+
+
+def _code(error: HandrailError) -> str:
+    """Code and reason, once where they are the same word."""
+    code = code_name(error)
+    return code if error.reason == code else f"{code} {error.reason}"
 
 
 def _nobody_answers(error: HandrailError) -> bool:

@@ -85,7 +85,7 @@ async def upload(console: Console, client: HandrailClient, conversation_id: str,
 async def show(console: Console, client: HandrailClient, conversation_id: str) -> int:
     """Print the workspace as it is now, and its files. Raises HandrailError."""
     first = True
-    async for page in _pages(client, conversation_id):
+    async for page in pages(client, conversation_id):
         if first:
             console.print(_told(page.workspace))
             first = False
@@ -241,7 +241,8 @@ async def _step(
     return await client.call(lambda: client.artifacts.UploadWorkspace(request, timeout=_SECONDS))
 
 
-async def _pages(client: HandrailClient, conversation_id: str) -> AsyncIterator[artifacts.GetWorkspaceResponse]:
+async def pages(client: HandrailClient, conversation_id: str) -> AsyncIterator[artifacts.GetWorkspaceResponse]:
+    """The workspace as it is now, with its files in the order of their paths. Raises HandrailError."""
     token: str | None = ""
     while token is not None:
         request = artifacts.GetWorkspaceRequest(conversation_id=conversation_id, page_size=_PAGE, page_token=token)

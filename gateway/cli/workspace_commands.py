@@ -1,4 +1,4 @@
-"""The commands `handrail workspace upload` and `show`. Added to the application by main."""
+"""The commands `handrail workspace upload`, `show` and `download`. Added to the application by main."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import workspace
+from gateway.cli import workspace, workspace_download
 from gateway.cli.terminal import (
     DEFAULT_ADDRESS,
     Address,
@@ -16,6 +16,7 @@ from gateway.cli.terminal import (
     Roles,
     Tenant,
     caller_of,
+    confirm,
     open_console,
     with_client,
 )
@@ -58,3 +59,22 @@ def show_workspace(
     """Show the workspace that the conversation works on now, and its files."""
     console, caller = open_console(), caller_of(principal, tenant, roles, locale)
     with_client(address, caller, lambda client: workspace.show(console, client, conversation))
+
+
+@app.command("download")
+def download_workspace(
+    conversation: WorkspaceOwner,
+    folder: Annotated[Path, typer.Argument(help="Where to write; made if it is missing.", file_okay=False)],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that differ without asking.")] = False,
+    address: Address = DEFAULT_ADDRESS,
+    principal: Principal = "local",
+    tenant: Tenant = "local",
+    roles: Roles = "*",
+    locale: Language = "en",
+) -> None:
+    """Write the files of the conversation's workspace that the folder lacks or has otherwise, with what was published.
+
+    Other files of the folder stay as they are. Files are replaced one by one, each in one step.
+    """
+    console, caller, ask = open_console(), caller_of(principal, tenant, roles, locale), None if force else confirm
+    with_client(address, caller, lambda client: workspace_download.download(console, client, conversation, folder, ask))

@@ -158,5 +158,6 @@ def domain(description: DomainDescription, budget: Budget) -> pb.Domain:
         shown.title = described.title
         shown.version = described.version
         shown.tools.extend(described.tools)
+        shown.uses_workspace = described.uses_workspace
         limits.domain.CopyFrom(described.limits)
     return shown

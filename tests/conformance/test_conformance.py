@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -130,6 +131,22 @@ def test_the_documentation_describes_every_probe_tool_and_rule() -> None:
         assert probe.does in text
     for rule in RULES.values():
         assert f"| `{rule.name}` | {rule.wants} |" in text
+
+
+def test_every_rule_cites_a_section_that_a_reader_can_open() -> None:
+    listed = (ROOT / "docs" / "conformance.md").read_text()
+    headings = re.findall(r"^#+ (.+)$", (ROOT / "docs" / "protocol.md").read_text(), re.MULTILINE)
+    anchors = {heading.lower().replace(" ", "-") for heading in headings}
+    cited = set()
+    for rule in RULES.values():
+        document, anchor = rule.source.split("#")
+        assert document == "docs/protocol.md", rule.name
+        assert anchor in anchors, rule.name
+        assert f"| `{rule.name}` | {rule.wants} | [{anchor}](protocol.md#{anchor}) |" in listed
+        cited.add(anchor)
+    assert anchors - cited == {"the-decision-protocol"}, "each section has a rule"
+    for text in (listed, *(path.read_text() for path in (ROOT / "gateway/cli/conformance").glob("*.py"))):
+        assert not re.findall(r"\b(?:contract|soundness|requirements)\.md", text)
 
 
 def test_every_rule_needs_declared_probe_tools_only() -> None:

@@ -57,6 +57,28 @@ def test_its_test_passes_as_printed_and_fails_without_the_validator(tmp_path: Pa
     assert "expected question, but got approval “File incident" in failed.stdout
 
 
+def test_a_result_that_is_a_list_is_used_as_it_says(tmp_path: Path) -> None:
+    assert "draft incident $1.0.service high" in TUTORIAL
+    (tmp_path / f"{NAME}.py").write_text(block(f"{NAME}.py"), "utf-8")
+    (tmp_path / "said.py").write_text(
+        "import asyncio\n"
+        "from adapter_service.testing import running_domain\n"
+        "from incident_desk import create_domain\n"
+        "async def talk():\n"
+        "    async with running_domain(create_domain) as desk:\n"
+        "        waiting = await desk.say('draft_incident mail high; file_incident')\n"
+        "        print((await waiting.approve(by='duty officer')).tools)\n"
+        "        made = await desk.say('list incidents mail; draft incident $1.0.service high')\n"
+        "        print(made.made[-1].content['service'])\n"
+        "        print((await desk.say('list incidents mail; draft incident $1.service high')).failure_code)\n"
+        "asyncio.run(talk())\n",
+        "utf-8",
+    )
+    said = run(["said.py"], tmp_path)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert said.stdout.splitlines() == ["('file_incident',)", "mail", "entity_not_found"]
+
+
 def test_it_is_served_and_talked_to_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / f"{NAME}.py").write_text(block(f"{NAME}.py"), "utf-8")
     adapter = f"127.0.0.1:{free_loopback_ports(1)[0]}"

@@ -48,7 +48,7 @@ def run(handrail: Stack, caller: Caller) -> Run:
 def test_chat_asks_in_place_and_takes_a_number(run: Run) -> None:
     ended = run("chat", lines=("Build a route from Berlin Brandenburg to San Jose", "/skip", "2", "/quit"))
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert re.search(r"^  \? .+", ended.stdout, re.MULTILINE)
+    assert re.search(r"^(?:> )?  \? .+", ended.stdout, re.MULTILINE)
     assert re.search(r"^ +2\. .+", ended.stdout, re.MULTILINE)
     assert "this question is required" in ended.stdout
     assert "artifact" in ended.stdout
@@ -60,6 +60,18 @@ def test_chat_uses_the_position_and_the_language(run: Run) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "?" not in [line.strip()[:1] for line in ended.stdout.splitlines()], ended.stdout
     assert re.search("[а-яА-Я]", ended.stdout.split("✓", 1)[1])
+    assert "Напишите, что нужно." in ended.stdout
+    assert not re.search("^conversation conv_|goes on|limitation", ended.stdout, re.MULTILINE)
+
+
+async def test_a_folder_for_a_domain_without_workspace_makes_no_conversation(
+    run: Run, client: HandrailClient, tmp_path: Path
+) -> None:
+    before = await client.conversations()
+    ended = run("chat", "--domain", "aviation", "--folder", str(tmp_path), lines=("/quit",))
+    assert ended.returncode == 2
+    assert "the domain aviation works on no folder; leave --folder out" in ended.stdout
+    assert await client.conversations() == before
 
 
 async def test_chat_goes_on_with_a_conversation_and_approves_in_place(run: Run, client: HandrailClient) -> None:
@@ -68,14 +80,18 @@ async def test_chat_goes_on_with_a_conversation_and_approves_in_place(run: Run, 
     later = run("chat", "--conversation", conversation, lines=("c", "/quit"))
     assert later.returncode == 0, later.stdout + later.stderr
     assert approval.snapshot_digest in later.stdout
-    assert approval.snapshot.idempotency_key in later.stdout
+    assert approval.snapshot.idempotency_key not in later.stdout
+    assert f"who may approve: role {approval.required_role}, until " in later.stdout
     assert "(FPL-" in later.stdout
     assert "say what should change" in later.stdout
     assert len(await client.pending(conversation_id=conversation)) == 1
+    detailed = run("chat", "-v", "--conversation", conversation, lines=("/quit",))
+    assert approval.snapshot.idempotency_key in detailed.stdout
     approved = run("chat", "--conversation", conversation, lines=("y", "/quit"))
     assert approved.returncode == 0, approved.stdout + approved.stderr
     assert "approved by" in approved.stdout
-    assert "receipt" in approved.stdout
+    assert "▪ file_flight_plan" in approved.stdout
+    assert not re.search(r"\(receipt|◇ decision", approved.stdout)
     assert not await client.pending(conversation_id=conversation)
 
 
@@ -164,9 +180,7 @@ def test_wrong_usage_and_refusals_are_one_line(run: Run) -> None:
         assert arguments[0] in wrong.stderr
     domain = run("chat", "--domain", "nope")
     assert domain.returncode == 2
-    assert re.search(
-        r"^refused INVALID_ARGUMENT \w+: .*\(field domain\).*\[request \S+\]$", domain.stdout, re.MULTILINE
-    )
+    assert re.search(r"^refused INVALID_ARGUMENT: .*\(field domain\).*\[request \S+\]$", domain.stdout, re.MULTILINE)
     unknown = run("chat", "--conversation", "conv_nope")
     assert unknown.returncode == 2
     assert "CONVERSATION_NOT_FOUND" in unknown.stdout

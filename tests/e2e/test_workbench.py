@@ -158,6 +158,9 @@ async def test_an_upload_is_answered_from_and_published_to(
             client.resolve_approval(approval.approval_id, Verdict.VERDICT_APPROVE, approval.snapshot_digest)
         )
         assert done.ending == "completed", done.last
+        told = done.last.completed.answer.text
+        assert "this conversation's uploaded copy of services/mail.yaml" in told
+        assert "handrail workspace download CONVERSATION FOLDER" in told
         texts = await read_texts(artifacts, conversation_id, metadata=metadata)
         assert texts["services/mail.yaml"] == "# mail\nname: mail\nport: 587   # as ever\n"
         diff = await artifacts.DiffArtifact(

@@ -18,6 +18,7 @@ class PlainWorkspace:
     sha256: str
     files: Mapping[str, WorkspaceFile]
     folder: Path
+    uploaded: bool = False
 
     def read(self, path: str) -> bytes:
         """The bytes of a file."""

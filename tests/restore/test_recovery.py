@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from asyncio.subprocess import PIPE, STDOUT
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,9 @@ async def lose_the_adapters_history(site: Site) -> None:
 
 async def command(site: Site, *arguments: str, code: int = 0) -> str:
     environment = os.environ | site.environment | {"HANDRAIL_DATA_DIR": str(site.folder)}
-    process = await asyncio.create_subprocess_exec(*arguments, stdout=PIPE, stderr=STDOUT, env=environment)
+    process = await asyncio.create_subprocess_exec(
+        *arguments, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=environment
+    )
     output, _ = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == code, output.decode()
     return output.decode()
@@ -145,7 +147,11 @@ async def test_the_restored_command_renews_the_history_of_a_stopped_service(site
         assert "is in use by process" in refused
         site.process(name).terminate()
         before = read_history(site.database(name))
-        told = await command(site, str(Path(sys.executable).parent / "handrail"), "restored", name)
+        handrail_command = str(Path(sys.executable).parent / "handrail")
+        asked = await command(site, handrail_command, "restored", name, code=1)
+        assert "nothing was renewed" in asked
+        assert read_history(site.database(name)) == before
+        told = await command(site, handrail_command, "restored", name, "--yes")
         after = read_history(site.database(name))
         assert before[0] != after[0]
         assert after[0] in told

@@ -5,6 +5,7 @@ Called by `next_step`. A slot without a meaning becomes a question about that sl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,6 +39,7 @@ from adapter_service.sdk import Candidate as SdkCandidate
 from handrail_rpc.digest import NotCanonical, canonical_json
 
 MOST_TRIES = 2
+_ORDINAL = re.compile(r"\d{1,3}", re.ASCII)
 _MISSING = object()
 
 
@@ -68,7 +70,8 @@ def accepts(tool: Tool, name: str, value: Any) -> bool:
 def _resolve_slot(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | Ask | Fail:
     match slot.fill:
         case TextFill(text):
-            return _apply_resolution(turn, task, tool, slot, _resolve_text(turn, task, tool, slot.name, text))
+            beyond = _beyond_options(turn, task, tool, slot.name, text)
+            return _apply_resolution(turn, task, tool, slot, beyond or _resolve_text(turn, task, tool, slot.name, text))
         case ValueFill(value, display):
             if slot.name not in tool.artifacts and not accepts(tool, slot.name, value):
                 return _plan_invalid(turn, "value_of_wrong_type")
@@ -79,6 +82,24 @@ def _resolve_slot(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlo
             return _artifact(turn, tool, slot, source, artifact_id)
         case None:
             return _unfilled(turn, task, tool, slot)
+
+
+def _beyond_options(turn: Turn, task: Task, tool: Tool, name: str, text: str) -> Unresolved | None:
+    """A number alone that answers a numbered list and is none of its numbers: asked again, not searched for.
+
+    None where the number may be a value of the parameter, or stands in an option itself.
+    """
+    asked, options = turn.situation.plan.question, turn.situation.candidates
+    said = text.strip(" \t\r\n.!?#№")
+    if asked is None or not asked.candidates_of or (asked.task_id, asked.slot) != (task.task_id, name):
+        return None
+    if not options or not _ORDINAL.fullmatch(said) or 1 <= int(said) <= len(options):
+        return None
+    named = any(said in re.findall(r"\w+", option.display_name) for option in options)
+    if named or accepts(tool, name, int(said)):
+        return None
+    number = Text(str(len(options)), str(len(options)))
+    return Unresolved(texts.filled(texts.CHOOSE_FROM, most=number), "tool_input_invalid")
 
 
 def _resolve_text(turn: Turn, task: Task, tool: Tool, name: str, text: str) -> Resolution:
@@ -209,7 +230,13 @@ def _ask_for(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> Ask:
 
 
 def is_demanded(tool: Tool, slot: TaskSlot) -> bool:
-    """Whether the slot may not be skipped: the signature needs it, or a finding or a failed call demands it."""
+    """Whether a question about the slot needs an answer: without one there is no call, or not the one meant."""
+    declared = tool.slots.get(slot.name)
+    return _is_needed(tool, slot) or (declared is not None and not declared.skippable)
+
+
+def _is_needed(tool: Tool, slot: TaskSlot) -> bool:
+    """Whether an empty slot has to be asked for: the signature needs it, or a finding or a failed call demands it."""
     return tool.is_required(slot.name) or slot.ask
 
 
@@ -237,7 +264,7 @@ def _unfilled(turn: Turn, task: Task, tool: Tool, slot: TaskSlot) -> TaskSlot | 
             value = value_of_fact(declared, fact)
             if accepts(tool, slot.name, value):
                 return slot.resolved(value, _display(value), f"fact:{fact.source}")
-    if is_demanded(tool, slot) or slot.attempts:
+    if _is_needed(tool, slot) or slot.attempts:
         return _ask_for(turn, task, tool, slot)
     return replace(slot, state=SlotState.ABSENT)
 

@@ -41,6 +41,7 @@ class UploadedWorkspace:
         ids: Ids,
     ) -> None:
         self.workspace_id = upload_id(domain_session_id)
+        self.uploaded = True
         self.files = files
         self.sha256 = snapshot.sha256 if snapshot is not None else state_sha256({})
         self._unit_of_work = unit_of_work

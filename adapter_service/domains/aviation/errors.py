@@ -43,6 +43,13 @@ class InputInvalid(AviationError):
         self.accepted_ru = accepted_ru
 
 
+class NothingStated(InputInvalid):
+    """An amount for a field without a value; `accepted` and `accepted_ru` are whole sentences that say so."""
+
+    def __init__(self, field: str, told: str, told_ru: str) -> None:
+        super().__init__(field, told, accepted_ru=told_ru)
+
+
 class EntityNotFound(AviationError):
     """Nothing in the catalogue answers to `text`."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from .errors import InputInvalid
+from .errors import InputInvalid, NothingStated
 from .flight_plan_fields import parse_level, parse_persons, parse_speed
 from .flight_plan_times import parse_duration, rfc3339
 
@@ -62,6 +62,8 @@ _UNITS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # Fields whose current value nothing can be added to: a Mach number, the level VFR, nothing at all.
 _OWN_VALUE: Final = "a value of its own, because the present one cannot be changed by an amount"
+_NOBODY_YET: Final = "Nobody is on board in this plan yet, so the number itself is needed"
+_NOBODY_YET_RU: Final = "В плане пока никого нет на борту, поэтому нужно само число"
 _OWN_VALUE_RU: Final = "само значение, потому что к нынешнему ничего нельзя прибавить"
 
 
@@ -127,6 +129,8 @@ def apply_change(field: str, current: Any, change: str) -> Any:
     or where the result is out of the field's range.
     """
     hit = _CANONICAL.fullmatch(change)
+    if current is None and field == "persons_on_board":
+        raise NothingStated(field, _NOBODY_YET, _NOBODY_YET_RU)
     if hit is None or not is_change(field, change) or current is None:
         raise InputInvalid(field, _OWN_VALUE, accepted_ru=_OWN_VALUE_RU)
     delta, unit = int(hit[1] + hit[2]), hit[3] or ""

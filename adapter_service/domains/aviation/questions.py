@@ -98,7 +98,12 @@ def change_resolver_of(field: str) -> str:
 def plan_slots(resolver: Callable[[str], str] = resolver_of) -> dict[str, Slot]:
     """One optional slot per flight plan field; `resolver` names the resolver of each."""
     return {
-        field: Slot(Text(*FIELD_QUESTIONS[field]), resolver=resolver(field), label=field_name(field))
+        field: Slot(
+            Text(*FIELD_QUESTIONS[field]),
+            resolver=resolver(field),
+            label=field_name(field),
+            skippable=field not in _AIRPORT_FIELDS,
+        )
         for field in PLAN_FIELDS
     }
 
@@ -169,6 +174,7 @@ CENTRE: Final = Slot(
     ),
     resolver="airport",
     label=Text("centre", "центр"),
+    skippable=False,
 )
 COUNTRY: Final = Slot(
     Text("In which country? For example Germany or DE.", "В какой стране? Например, Германия или DE."),
@@ -182,6 +188,19 @@ def plain_slot(label_en: str, label_ru: str, question_en: str, question_ru: str)
     return Slot(Text(question_en, question_ru), label=Text(label_en, label_ru))
 
 
+ORDERS: Final[Mapping[str, Text]] = {
+    "relevance": Text("best match first", "сначала самые похожие"),
+    "distance": Text("nearest first", "сначала ближайшие"),
+    "distance_desc": Text("farthest first", "сначала самые дальние"),
+    "name": Text("by name, A to Z", "по названию, от A до Z"),
+    "name_desc": Text("by name, Z to A", "по названию, от Z до A"),
+    "elevation": Text("lowest first", "сначала самые низкие"),
+    "elevation_desc": Text("highest first", "сначала самые высокие"),
+    "latitude": Text("southernmost first", "сначала самые южные"),
+    "latitude_desc": Text("northernmost first", "сначала самые северные"),
+    "longitude": Text("westernmost first", "сначала самые западные"),
+    "longitude_desc": Text("easternmost first", "сначала самые восточные"),
+}
 SEARCH_SLOTS: Final[Mapping[str, Slot]] = {
     "name": plain_slot("name", "название", "Which airport name?", "Какое название аэропорта?"),
     "city": plain_slot("city", "город", "In which city?", "В каком городе?"),
@@ -200,6 +219,6 @@ SEARCH_SLOTS: Final[Mapping[str, Slot]] = {
     "except_country": plain_slot(
         "left-out country", "кроме страны", "Which country is left out?", "Какую страну исключить?"
     ),
-    "sort": plain_slot("order", "порядок", "In which order?", "В каком порядке?"),
+    "sort": Slot(Text("In which order?", "В каком порядке?"), label=Text("order", "порядок"), choice_names=ORDERS),
     "limit": plain_slot("how many", "сколько", "How many airports, 1 to 100?", "Сколько аэропортов, от 1 до 100?"),
 }

@@ -163,15 +163,15 @@ def _shown_center(center: Centre, own: Airport | None) -> dict[str, Any]:
 def _center(lat: float | None, lon: float | None, icao: str | None) -> tuple[Centre | None, Airport | None]:
     if icao is not None:
         if lat is not None or lon is not None:
-            raise InputInvalid("center_icao", "given without center_lat_deg and center_lon_deg", icao)
+            raise InputInvalid("center_icao", "given without a latitude and a longitude", icao)
         airport = require_airport(icao, "center_icao")
         return Centre(airport.latitude_deg, airport.longitude_deg), airport
     if lat is None and lon is None:
         return None, None
     if lat is None or not -90.0 <= lat <= 90.0:
-        raise InputInvalid("center_lat_deg", "a latitude from -90 to 90 degrees, together with center_lon_deg", lat)
+        raise InputInvalid("center_lat_deg", "a latitude from -90 to 90 degrees, together with a longitude", lat)
     if lon is None or not -180.0 <= lon <= 180.0:
-        raise InputInvalid("center_lon_deg", "a longitude from -180 to 180 degrees, together with center_lat_deg", lon)
+        raise InputInvalid("center_lon_deg", "a longitude from -180 to 180 degrees, together with a latitude", lon)
     return Centre(lat, lon), None
 
 
@@ -189,7 +189,7 @@ def _check_distances(center: Centre | None, radius_km: float | None, min_distanc
         if center is None:
             raise InputInvalid(
                 field,
-                "given together with a centre (center_lat_deg and center_lon_deg, or center_icao)",
+                "given together with a place to measure from",
                 accepted_ru="только вместе с местом, вокруг которого искать",
             )
         if not 0.0 < km <= FARTHEST_KM:
@@ -216,7 +216,7 @@ def _order(sort: Sort | None, center: Centre | None, asked_by_text: bool) -> Sor
     if sort in ("distance", "distance_desc") and center is None:
         raise InputInvalid(
             "sort",
-            "by distance only with a centre (center_lat_deg and center_lon_deg, or center_icao)",
+            "by distance only with a place to measure from",
             sort,
             accepted_ru="по расстоянию только от названного места",
         )

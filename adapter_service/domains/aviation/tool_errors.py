@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
-from adapter_service.domains.aviation.errors import EntityNotFound, FilingConflict, InputInvalid, quoted
+from adapter_service.domains.aviation.errors import EntityNotFound, FilingConflict, InputInvalid, NothingStated, quoted
 from adapter_service.domains.aviation.questions import PLAN_FIELDS, SEARCH_SLOTS, accepted_ru, field_name
 from adapter_service.sdk import Text, ToolError
 
@@ -73,10 +73,17 @@ def _invalid(error: InputInvalid) -> ToolError:
     slot = SEARCH_SLOTS.get(field)
     name = field_name(field) if field in PLAN_FIELDS else (slot and slot.label) or Text(field, field)
     accepted = error.accepted_ru or (accepted_ru(field) if field in PLAN_FIELDS else error.accepted)
+    told = Text(f"{_capital(name.en)}: accepted is {error.accepted}.", f"{_capital(name.ru)}: принимается {accepted}.")
+    if isinstance(error, NothingStated):
+        told = Text(f"{error.accepted}.", f"{error.accepted_ru}.")
     return ToolError(
         error.code,
-        Text(f"{name.en}: accepted is {error.accepted}.", f"{name.ru}: принимается {accepted}."),
+        told,
         source_code=error.code,
         correctable=True,
         slot="" if field.startswith("flight_plan") else field,
     )
+
+
+def _capital(label: str) -> str:
+    return label[:1].upper() + label[1:]

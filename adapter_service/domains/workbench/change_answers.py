@@ -60,6 +60,8 @@ def say_diff(result: Mapping[str, Any], locale: str) -> str:
     name = f"{named(result['key'])} ({result['path']})"
     if not result["unified_diff"]:
         return local(locale, f"The draft for {name} changes nothing.", f"Черновик для {name} ничего не меняет.")
+    if result["published"]:
+        return local(locale, f"Published for {name}:", f"Опубликовано для {name}:") + "\n" + _diff(result)
     return local(locale, f"The draft for {name} changes:", f"Черновик для {name} меняет:") + "\n" + _diff(result)
 
 
@@ -69,7 +71,10 @@ def say_validation(findings: Sequence[Finding], locale: str) -> str:
         told_finding({"path": each.path, "message_en": each.message.en, "message_ru": each.message.ru}, locale)
         for each in findings
     ]
-    if any(each.severity is Severity.ERROR for each in findings):
+    errors = {each.code for each in findings if each.severity is Severity.ERROR}
+    if errors == {"no_change"}:
+        head = local(locale, "There is nothing to publish:", "Публиковать нечего:")
+    elif errors:
         head = local(locale, "The draft is not valid:", "Черновик не прошёл проверку:")
     elif findings:
         head = local(locale, "The draft is valid; remarks:", "Черновик прошёл проверку; замечания:")
@@ -79,8 +84,17 @@ def say_validation(findings: Sequence[Finding], locale: str) -> str:
 
 
 def say_published(result: Mapping[str, Any], locale: str) -> str:
-    """Which file was written, and the hash of what it holds now."""
+    """Which file was written, whose it is, and the hash of what it holds now."""
     name, path, short = named(result["key"]), result["path"], result["sha256"][:12]
+    if result.get("uploaded"):  # results of before this was told lack it
+        return local(
+            locale,
+            f"Published: {name} is changed in this conversation's uploaded copy of {path} (sha256 {short}…). Your own "
+            f"file is as it was; get the copy with `handrail workspace download CONVERSATION FOLDER`.",
+            f"Опубликовано: {name} изменён в загруженной копии этого разговора, {path} (sha256 {short}…). "
+            f"Ваш собственный файл прежний; копию можно забрать командой "
+            f"`handrail workspace download CONVERSATION FOLDER`.",
+        )
     return local(
         locale,
         f"Published: {name} is written to {path} (sha256 {short}…).",

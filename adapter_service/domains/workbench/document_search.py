@@ -5,6 +5,7 @@ Called by the view.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -80,7 +81,7 @@ def find_documents(
     rows = _sorted(rows, order, scores)
     page = rows[offset : offset + limit]
     texts = view.store.slices([row.fragment for row in page])
-    highlights = words_meant or [fold(scalar_text(value)) for value in (where or {}).values() if value is not None]
+    fields = {} if terms or not where else view.store.bodies(row.fragment for row in page)
     return {
         "documents": [
             {
@@ -89,7 +90,11 @@ def find_documents(
                 "identity": row.document.identity,
                 "path": row.document.path,
                 "title": row.document.title,
-                "snippet": snippet(texts.get(row.fragment, ""), highlights),
+                "snippet": (
+                    field_line(texts.get(row.fragment, ""), fields[row.fragment], where)
+                    if where and row.fragment in fields
+                    else snippet(texts.get(row.fragment, ""), words_meant)
+                ),
             }
             for row in page
         ],
@@ -142,16 +147,45 @@ def _where(view: View, rows: list[DocumentRow], pointer: str, value: Any) -> lis
 
 
 def _has(body: Any, steps: tuple[str, ...], anywhere: bool, wanted: str | None) -> bool:
+    return _place_of(body, steps, anywhere, wanted) is not None
+
+
+def _place_of(body: Any, steps: tuple[str, ...], anywhere: bool, wanted: str | None) -> tuple[Any, Any] | None:
+    """The first field that a condition is true of: its path and value."""
     places = (
         ((path, leaf) for path, leaf in walk(body) if str(path[-1]) == steps[0]) if anywhere else select(body, steps)
     )
-    for _, leaf in places:
-        if wanted is None:
-            return True
+    for path, leaf in places:
         leaves = leaf if isinstance(leaf, list) else [leaf]
-        if any(not isinstance(each, dict | list) and fold(scalar_text(each)) == wanted for each in leaves):
-            return True
-    return False
+        if wanted is None or any(
+            not isinstance(each, dict | list) and fold(scalar_text(each)) == wanted for each in leaves
+        ):
+            return path, leaf
+    return None
+
+
+def field_line(text: str, body: Any, where: Mapping[str, Any]) -> str:
+    """The line of the field that the first condition is about; where it has none of its own, its path and value."""
+    pointer, value = next(iter(where.items()))
+    steps = parse_path(pointer)
+    anywhere = len(steps) == 1 and not pointer.startswith("/")
+    place = _place_of(body, steps, anywhere, None if value is None else fold(scalar_text(value)))
+    if place is None:
+        return snippet(text, [])
+    path, leaf = place
+    names = [str(each) for each in path if not isinstance(each, int)]
+    if not isinstance(leaf, dict | list) and names:
+        name, shown = re.escape(names[-1]), fold(scalar_text(leaf))
+        for line in text.splitlines():
+            found = re.match(rf"\s*(?:[-{{,]\s*)*[\"']?{name}[\"']?\s*[:=]\s*(?P<value>.+)", line)
+            if found is not None and shown in fold(found["value"]):
+                return _short(line.strip())
+    written = scalar_text(leaf) if not isinstance(leaf, dict | list) else json.dumps(leaf, ensure_ascii=False)
+    return _short(f"{'.'.join(str(each) for each in path)}: {written}")
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= SNIPPET_CHARS else line[: SNIPPET_CHARS - 1] + "…"
 
 
 def _with_words(
@@ -208,7 +242,7 @@ def snippet(text: str, meant: list[str]) -> str:
             best, best_count = plain, count
             if not wanted:
                 break
-    return best if len(best) <= SNIPPET_CHARS else best[: SNIPPET_CHARS - 1] + "…"
+    return _short(best)
 
 
 def match_documents(view: View, text: str, limit: int, type: str) -> list[Match]:

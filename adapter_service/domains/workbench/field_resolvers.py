@@ -242,6 +242,8 @@ def _new_field(context: ResolveContext, content: Any, said: str, operation: str)
 def resolve_value(text: str, context: ResolveContext) -> Resolution:
     """A value of the kind that the field has now: a text stays a text, "on" is true for a switch."""
     said = text.strip()
+    if not said:
+        return Unresolved(Text("A value is needed.", "Нужно значение."), "tool_input_invalid")
     field = context.values.get("field", _last_changed(context))
     change = context.values.get("change")
     content = content_in(context)
@@ -252,6 +254,11 @@ def resolve_value(text: str, context: ResolveContext) -> Resolution:
     operation = context.values.get("operation", "set")
     switch = field_names.switch_below(now) if operation == "set" else ""
     value = _read(said, now[switch] if switch else now, operation, field)
+    single = now is not _MISSING and not isinstance(now, dict | list | None)
+    if operation == "add" and isinstance(field, str) and single:
+        return _one_value(field, now, value)
+    if isinstance(value, str) and unquoted(said) == said and len(value.split()) > 1 and not _is_prose(now):
+        return _ends_where(value)
     one = not isinstance(value, dict | list) and not (switch and isinstance(value, bool))
     if one and operation == "set" and now and isinstance(now, dict | list):
         return _would_replace(str(field), now)
@@ -264,6 +271,36 @@ def resolve_value(text: str, context: ResolveContext) -> Resolution:
             "tool_input_invalid",
         )
     return Resolved(value, one_line(rendered(value)))
+
+
+def _is_prose(now: Any) -> bool:
+    """Whether a field takes several words as they stand: it holds several now."""
+    return isinstance(now, str) and len(now.split()) > 1
+
+
+def _one_value(field: str, now: Any, value: Any) -> Unresolved:
+    """Something cannot be added to a single value."""
+    path, there, wanted = dotted_path(field), one_line(rendered(now)), one_line(rendered(value))
+    return Unresolved(
+        Text(
+            f"{path} is {there}, one value, so nothing can be added to it; say “set {path} to {wanted}” to replace it.",
+            f"{path} — это одно значение, {there}, добавить к нему ничего нельзя; чтобы заменить его, скажите "
+            f"«поставь {path} {wanted}».",
+        ),
+        "tool_input_invalid",
+    )
+
+
+def _ends_where(said: str) -> Unresolved:
+    """Several words where one value is expected: the last ones may be meant for something else."""
+    shown = quoted(said)
+    return Unresolved(
+        Text(
+            f"Is all of {shown} the value? Then say it in quotation marks; otherwise say the value alone.",
+            f"Всё ли в {shown} — значение? Если да, скажите его в кавычках, иначе назовите только значение.",
+        ),
+        "tool_input_invalid",
+    )
 
 
 def _would_replace(field: str, now: dict[str, Any] | list[Any]) -> Unresolved:

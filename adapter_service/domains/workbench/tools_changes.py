@@ -17,7 +17,7 @@ from adapter_service.domains.workbench.mending import asked_slot, removed_path, 
 from adapter_service.domains.workbench.new_fields import placed_like_others
 from adapter_service.domains.workbench.tool_errors import with_tool_errors
 from adapter_service.domains.workbench.validate import validate_change as findings_of
-from adapter_service.domains.workbench.workspace_view import opened, view_of
+from adapter_service.domains.workbench.workspace_view import OpenWorkspace, opened, view_of
 from adapter_service.sdk import (
     NOT_EXECUTED,
     ApprovalRule,
@@ -152,9 +152,9 @@ def undo_change(change: dict[str, Any], context: ToolContext, everything: bool =
     return {**change, **undone}
 
 
-def show_change(change: dict[str, Any]) -> dict[str, Any]:
-    """The draft as a unified diff against the file that it was made from."""
-    return {name: change[name] for name in ("key", "path", "unified_diff", "base_sha256")}
+def show_change(change: dict[str, Any], published: bool = False) -> dict[str, Any]:
+    """The draft as a unified diff against the file that it was made from, and whether it has been published."""
+    return {name: change[name] for name in ("key", "path", "unified_diff", "base_sha256")} | {"published": published}
 
 
 @with_tool_errors
@@ -216,11 +216,12 @@ def publish_change(change: dict[str, Any], context: ToolContext) -> dict[str, An
     if context.base_sha256 != change["base_sha256"]:
         raise BaseChanged
     written = workspace.files.replace(change["path"], data, change["base_sha256"])
-    return _published(change, written)
+    return _published(change, written, workspace)
 
 
-def _published(change: Mapping[str, Any], sha256: str) -> dict[str, Any]:
-    return {name: change[name] for name in ("key", "type", "identity", "path")} | {"sha256": sha256}
+def _published(change: Mapping[str, Any], sha256: str, workspace: OpenWorkspace) -> dict[str, Any]:
+    told = {name: change[name] for name in ("key", "type", "identity", "path")}
+    return told | {"sha256": sha256, "uploaded": workspace.files.uploaded}
 
 
 def find_published(arguments: Mapping[str, Any], context: ToolContext) -> dict[str, Any] | NotExecuted | None:
@@ -231,7 +232,7 @@ def find_published(arguments: Mapping[str, Any], context: ToolContext) -> dict[s
     now = base_now(change, context.workspace)
     wanted = edits.content_sha256(edits.change_bytes(change))
     if now == wanted:
-        return _published(change, now)
+        return _published(change, now, opened(context.workspace))
     return NOT_EXECUTED if now == change["base_sha256"] else None
 
 

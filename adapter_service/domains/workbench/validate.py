@@ -73,7 +73,13 @@ def validate_change(view: View, change: Change) -> list[Finding]:
         )
     if text == change["base_text"]:
         found.append(
-            finding("warning", path, "no_change", "The change leaves the file as it is.", "Изменение ничего не меняет.")
+            finding(
+                "warning",
+                path,
+                "no_change",
+                "It is already so: the change leaves the file as it is.",
+                "Уже так: изменение ничего не меняет.",
+            )
         )
     if change["media_type"] == "text/markdown":
         return found

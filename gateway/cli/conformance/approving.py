@@ -57,7 +57,7 @@ async def not_called(kit: Kit, begun: Interaction, observation: Any) -> None:
 
 @rule(
     wants="A CHANGE tool is called only after a request for approval; until then nothing is executed.",
-    source="contract.md, Tool effects: EFFECT_CHANGE and EFFECT_EXTERNAL (approval by default)",
+    source="docs/protocol.md#approvals",
     why="No effect without a matching, unexpired approval: the first promise.",
     needs=("probe_change",),
 )
@@ -76,7 +76,7 @@ async def change_is_approved_first(kit: Kit) -> None:
 
 @rule(
     wants="The approval snapshot has every member: scheme, tool and policy version as described, hashes, key, expiry.",
-    source="contract.md, ApprovalSnapshot and its digest: exactly these keys, all present; requirements.md E1",
+    source="docs/protocol.md#snapshot",
     why="What the snapshot does not name can change between the approval and the execution.",
     needs=("probe_change",),
 )
@@ -104,7 +104,7 @@ async def snapshot_is_complete(kit: Kit) -> None:
 
 @rule(
     wants="The snapshot of a change to an artifact names its id, version and hash, and the hash of its validation.",
-    source="contract.md, ApprovalSnapshot: artifact_id, artifact_version, artifact_sha256, validation_sha256",
+    source="docs/protocol.md#snapshot",
     why="Otherwise another content than the one shown can be published.",
     needs=("probe_draft", "probe_publish"),
 )
@@ -117,7 +117,7 @@ async def snapshot_names_the_artifact(kit: Kit) -> None:
 
 @rule(
     wants="Equal inputs have equal hashes; another target or another base gives another input_sha256.",
-    source="soundness.md, Further rules: target identity and the base's sha256 are members of the hashed final input",
+    source="docs/protocol.md#snapshot",
     why="An approval for one state of a target must not fit another state or another target.",
     needs=("probe_change",),
 )
@@ -137,7 +137,7 @@ async def input_hash_covers_target_and_base(kit: Kit) -> None:
 
 @rule(
     wants="After the approval exactly the approved call follows: its approval_id, key, input hash, tool and version.",
-    source="contract.md, One decision: call_tool {… idempotency_key, input_sha256 … approval_id where one is needed}",
+    source="docs/protocol.md#approvals",
     why="What was approved is what runs; a call prepared anew may be another one.",
     needs=("probe_change",),
 )
@@ -152,7 +152,7 @@ async def call_is_what_was_approved(kit: Kit) -> None:
 
 @rule(
     wants="A digest that is not the open approval's leads to no call: another approval's, or one never issued.",
-    source="contract.md, Resolving an approval: a digest never issued for it … nothing changes",
+    source="docs/protocol.md#approvals",
     why="A person approves what was shown; a digest of something else is no approval of this.",
     needs=("probe_change",),
 )
@@ -166,7 +166,7 @@ async def foreign_digest_refused(kit: Kit) -> None:
 
 @rule(
     wants="The digest of a snapshot that differs in any one member, whichever it is, leads to no call.",
-    source="contract.md, ApprovalSnapshot and its digest; requirements.md E2: each member is compared",
+    source="docs/protocol.md#snapshot",
     why="A member that is left out of the comparison can be changed under the approval.",
     needs=("probe_change",),
 )
@@ -183,7 +183,7 @@ async def altered_snapshot_refused(kit: Kit) -> None:
 
 @rule(
     wants="An unset verdict is INVALID_ARGUMENT or leads to no call: it is never a yes.",
-    source="contract.md, Resolving an approval: VERDICT_UNSPECIFIED is INVALID_ARGUMENT",
+    source="docs/protocol.md#approvals",
     why="A field that a client forgot must not execute anything.",
     needs=("probe_change",),
 )
@@ -196,7 +196,7 @@ async def unset_verdict_is_no_yes(kit: Kit) -> None:
 
 @rule(
     wants="A free text while an approval is open never approves.",
-    source="observation.proto, UserMessage.approval_id: the text is classified and is never an approval",
+    source="docs/protocol.md#replies",
     why="A yes that was typed for something else must not execute anything.",
     needs=("probe_change",),
 )
@@ -210,7 +210,7 @@ async def text_never_approves(kit: Kit) -> None:
 
 @rule(
     wants="A rejection leads to a blocked decision with the code approval_rejected, and to no call.",
-    source="contract.md, Failures: approval_rejected; requirements.md E5",
+    source="docs/protocol.md#approvals",
     why="A no ends the action; asking again at once would wear people down.",
     needs=("probe_change",),
 )
@@ -225,7 +225,7 @@ async def rejection_ends(kit: Kit) -> None:
 
 @rule(
     wants="Where the requester may not approve, the approval says so, and one by the requester leads to no call.",
-    source="domain_adapter_service.proto, ApprovalRule.requester_may_approve; requirements.md E5",
+    source="docs/protocol.md#approvals",
     why="Four eyes are two people.",
     needs=("probe_change_by_others",),
 )
@@ -242,7 +242,7 @@ async def requester_may_not_approve(kit: Kit) -> None:
 
 @rule(
     wants="A request for changes is no approval: the comment is taken up or asked about, and the old digest is void.",
-    source="contract.md, Resolving an approval: request changes: the comment is the observation, revise follows",
+    source="docs/protocol.md#approvals",
     why="What a person wanted changed would be executed as it was.",
     needs=("probe_change",),
 )
@@ -261,7 +261,7 @@ async def requested_changes_are_no_approval(kit: Kit) -> None:
 
 @rule(
     wants="A correction while an approval is open leads to a fresh approval; the old digest leads to no call.",
-    source="contract.md, Resolving an approval: a digest that was superseded (the content changed since)",
+    source="docs/protocol.md#approvals",
     why="The person would approve what was shown before the change.",
     needs=("probe_change",),
 )
@@ -283,7 +283,7 @@ async def corrected_input_needs_a_new_approval(kit: Kit) -> None:
 
 @rule(
     wants="A tool that the caller's roles do not permit is not called: blocked with tool_not_permitted.",
-    source="contract.md, Tool effects: policy offers a principal only tools its roles permit (tool_not_permitted)",
+    source="docs/protocol.md#approvals",
     why="Otherwise everybody may use everything through a conversation.",
     needs=("probe_guarded",),
 )

@@ -20,7 +20,7 @@ async def _picking(kit: Kit) -> Interaction:
 
 @rule(
     wants="A missing required argument is asked for, as a prompt about its task and slot.",
-    source="contract.md, Prompt; requirements.md D1",
+    source="docs/protocol.md#questions",
     why="A front end draws the control from the prompt alone, and the reply has to name what it answers.",
     needs=("probe_ask",),
 )
@@ -36,7 +36,7 @@ async def missing_is_asked(kit: Kit) -> None:
 
 @rule(
     wants="The text of a reply answers the open question, and the request goes on.",
-    source="contract.md, One decision: reply_verdict (for a free-text reply: answer, …)",
+    source="docs/protocol.md#replies",
     why="A question that an answer does not close is asked for ever.",
     needs=("probe_ask",),
 )
@@ -51,7 +51,7 @@ async def answer_is_taken(kit: Kit) -> None:
 
 @rule(
     wants="A required question cannot be skipped: INVALID_ARGUMENT, and it stays open.",
-    source="observation.proto: the question is skipped; allowed where it is not required",
+    source="docs/protocol.md#questions",
     why="A tool would be called without what it needs.",
     needs=("probe_ask",),
 )
@@ -65,7 +65,7 @@ async def required_is_not_skipped(kit: Kit) -> None:
 
 @rule(
     wants="An ambiguous argument is offered as a closed list with opaque ids; the chosen member is what is meant.",
-    source="contract.md, Prompt options; requirements.md C5",
+    source="docs/protocol.md#questions",
     why="A choice is made once; the Adapter must not look the words up again.",
     needs=("probe_pick",),
 )
@@ -84,7 +84,7 @@ async def candidate_is_taken(kit: Kit) -> None:
 
 @rule(
     wants="A candidate outside the stored list is INVALID_ARGUMENT, also one of another question.",
-    source="contract.md, One decision: the candidate is in the stored closed list; requirements.md C5",
+    source="docs/protocol.md#questions",
     why="A click that was made for another list would choose something that nobody saw.",
     needs=("probe_pick",),
 )
@@ -102,7 +102,7 @@ async def candidate_outside_refused(kit: Kit) -> None:
 
 @rule(
     wants="A question that is not required can be skipped, and the request goes on without it.",
-    source="prompt.proto, required: false: the question may be skipped and the cycle goes on",
+    source="docs/protocol.md#questions",
     why="An optional detail must not stop a request.",
     needs=("probe_pick",),
 )
@@ -117,7 +117,7 @@ async def optional_is_skipped(kit: Kit) -> None:
 
 @rule(
     wants="A reply that is a request of its own has the verdict new_request, no outcome, and changes no plan.",
-    source="soundness.md, Further rules: reply_verdict … neither answer nor correction changes no plan",
+    source="docs/protocol.md#replies",
     why="The Loop opens another interaction for it; the old plan must not carry it, too.",
     needs=("probe_ask", "probe_read"),
 )

@@ -16,7 +16,7 @@ _MOST_APPROVALS = 5
 
 @rule(
     wants="An approval that expired before the execution blocks it: approval_expired, and no effect.",
-    source="soundness.md, Action: expiry is decided by the Adapter's clock inside the claim (adapter_clock)",
+    source="docs/protocol.md#claim",
     why="A call that waited for days is not what somebody approved for an hour.",
     needs=("probe_change_expiring",),
 )
@@ -38,7 +38,7 @@ async def expired_approval_blocks(kit: Kit) -> None:
 
 @rule(
     wants="Whether an approval has expired is the adapter's to say: a timer that is too early ends nothing.",
-    source="soundness.md, Action: the Loop's timer only tidies up and asks the Adapter first (adapter_clock)",
+    source="docs/protocol.md#claim",
     why="The clocks of two services differ; an approval would end before its time, or hold after it.",
     needs=("probe_change_expiring", "probe_change"),
 )
@@ -58,7 +58,7 @@ async def expiry_is_the_adapters_to_say(kit: Kit) -> None:
 
 @rule(
     wants="A new version of the artifact after the approval blocks the execution: approval_stale or validation_failed.",
-    source="requirements.md E2; soundness.md, Action: comparison and claim are one transaction (serializable_claim)",
+    source="docs/protocol.md#claim",
     why="What is published must be what was approved, not what was written since.",
     needs=("probe_draft", "probe_publish", "probe_revise"),
 )
@@ -74,7 +74,7 @@ async def changed_artifact_blocks(kit: Kit) -> None:
 
 @rule(
     wants="Another validation of the artifact after the approval blocks the execution.",
-    source="requirements.md E2; soundness.md, Publishing: the claim compares every version that the validation read",
+    source="docs/protocol.md#claim",
     why="A finding that came after the approval must not be published over.",
     needs=("probe_draft", "probe_publish", "probe_check"),
 )
@@ -90,7 +90,7 @@ async def changed_validation_blocks(kit: Kit) -> None:
 
 @rule(
     wants="A base that changed after the approval blocks the execution: approval_stale.",
-    source="soundness.md, Publishing: the live base is compared once more … right before the write (compare_at_write)",
+    source="docs/protocol.md#claim",
     why="Somebody else's change would be overwritten unseen.",
     needs=("probe_change",),
 )
@@ -106,7 +106,7 @@ async def changed_base_blocks(kit: Kit) -> None:
 
 @rule(
     wants="A block is final for its call: a repetition answers the same; a new approval brings a new key and executes.",
-    source="soundness.md, Action: a block is recorded against its tool call and key and is final (blocked_final)",
+    source="docs/protocol.md#claim",
     why="A call that was refused must not run later, when nobody looks any more.",
     needs=("probe_change",),
 )
@@ -127,7 +127,7 @@ async def block_is_final(kit: Kit) -> None:
 
 @rule(
     wants="A call is not executed for a caller whose roles do not permit its tool, whoever it was decided for.",
-    source="requirements.md E2; contract.md, Tool effects: tool_not_permitted",
+    source="docs/protocol.md#claim",
     why="A role that was taken away must not go on working in what was already planned.",
     needs=("probe_guarded",),
 )
@@ -140,7 +140,7 @@ async def role_is_compared_at_execution(kit: Kit) -> None:
 
 @rule(
     wants="After a failed validation only revising is offered, and the revised version is validated and approved anew.",
-    source="requirements.md B5; contract.md, One decision: choose {actions[] …}",
+    source="docs/protocol.md#decisions",
     why="A plan that is known to be wrong must not be published by choosing another action.",
     needs=("probe_draft", "probe_publish", "probe_revise", "probe_check"),
 )

@@ -12,7 +12,7 @@ from handrail.common.v1 import tool_pb2
 
 @rule(
     wants="The first decision of an interaction has number 1, an id, a plan version and an outcome.",
-    source="contract.md, One decision: Decision: decision_id, decision_number, plan_version, … and one of",
+    source="docs/protocol.md#decisions",
     why="The Loop stores decisions by their number, counted from 1.",
     needs=("probe_read",),
 )
@@ -32,7 +32,7 @@ async def first_decision(kit: Kit) -> None:
 
 @rule(
     wants="The next decision has the next number, another id and a plan version that did not go back.",
-    source="contract.md, One decision; requirements.md B2",
+    source="docs/protocol.md#decisions",
     why="Decisions are one chain; a repeated or skipped number would lose one.",
     needs=("probe_read",),
 )
@@ -49,7 +49,7 @@ async def next_decision(kit: Kit) -> None:
 
 @rule(
     wants="A number that leaves a gap is ABORTED DECISION_GAP.",
-    source="soundness.md, Restored databases: a contradiction, a gap in numbers … ends the interaction",
+    source="docs/protocol.md#replays",
     why="A missing decision means that one of the databases is older than the other.",
     needs=("probe_read",),
 )
@@ -64,7 +64,7 @@ async def decision_gap(kit: Kit) -> None:
 
 @rule(
     wants="The same number, base version and observation give the same bytes, whatever else differs.",
-    source="soundness.md, Further rules: budgets, message window, locale and run may differ on a retry",
+    source="docs/protocol.md#replays",
     why="A Loop that lost the answer asks again and must not be led onto another way.",
     needs=("probe_read",),
 )
@@ -86,7 +86,7 @@ async def decision_replayed(kit: Kit) -> None:
 
 @rule(
     wants="An earlier decision is returned as it was, also after later ones.",
-    source="contract.md, One decision; requirements.md B2: stored by number",
+    source="docs/protocol.md#replays",
     why="A restored or slow replica of the Loop asks for what it does not have yet.",
     needs=("probe_read",),
 )
@@ -100,7 +100,7 @@ async def older_decision_replayed(kit: Kit) -> None:
 
 @rule(
     wants="Another observation under a stored number is ABORTED DECISION_CONTRADICTION, and the stored one stays.",
-    source="domain_adapter_service.proto, Decide: another observation under a stored number is ABORTED",
+    source="docs/protocol.md#replays",
     why="Two Loops with different pasts would otherwise each get what they want to hear.",
     needs=("probe_read",),
 )
@@ -118,7 +118,7 @@ async def decision_contradicted(kit: Kit) -> None:
 
 @rule(
     wants="Another base_plan_version than the current one is ABORTED STALE_PLAN_VERSION with current_plan_version.",
-    source="contract.md, Failures: ABORTED (stale plan version, lost lease); requirements.md C8",
+    source="docs/protocol.md#replays",
     why="An answer to a question that has changed meanwhile must not be applied.",
     needs=("probe_ask",),
 )
@@ -133,7 +133,7 @@ async def stale_plan_version(kit: Kit) -> None:
 
 @rule(
     wants="Two equal requests at once get the same decision.",
-    source="soundness.md, Inputs: storing decision n is insert-if-absent (first_writer)",
+    source="docs/protocol.md#replays",
     why="Two replicas of the Loop may work on one interaction for a moment.",
     needs=("probe_read",),
 )
@@ -150,7 +150,7 @@ async def first_writer_wins(kit: Kit) -> None:
 
 @rule(
     wants="Of two different observations under one number at once, one is decided and the other ABORTED.",
-    source="soundness.md, Inputs: insert-if-absent (first_writer)",
+    source="docs/protocol.md#replays",
     why="Otherwise two plans go on under one number.",
     needs=("probe_read",),
 )
@@ -169,7 +169,7 @@ async def one_observation_a_number(kit: Kit) -> None:
 
 @rule(
     wants="A lease epoch below one seen before is ABORTED LEASE_LOST, in Decide, ExecuteTool and CancelInteraction.",
-    source="soundness.md, Action: the lease epoch … reaches the Adapter (fence_interaction)",
+    source="docs/protocol.md#leases",
     why="A Loop worker that was paused must not act once another has taken over.",
     needs=("probe_read",),
 )
@@ -191,7 +191,7 @@ async def lease_fenced(kit: Kit) -> None:
 
 @rule(
     wants="Decide streams progress within 0 and 100 and usage, then exactly one decision, which is the last part.",
-    source="contract.md, DomainAdapterService: Decide … progress and usage while it works, then exactly one Decision",
+    source="docs/protocol.md#decisions",
     why="A second ending, or none, leaves the Loop without a state to store.",
     needs=("probe_read", "probe_ask"),
 )
@@ -210,7 +210,7 @@ async def decide_ends_once(kit: Kit) -> None:
 
 @rule(
     wants="While a call is not finished, no other observation is decided upon.",
-    source="contract.md, One decision: the outcomes of one step are one observation; requirements.md B2",
+    source="docs/protocol.md#decisions",
     why="A plan that moves on under a running call cannot take its outcome in.",
     needs=("probe_read",),
 )
@@ -227,7 +227,7 @@ async def calls_before_anything_else(kit: Kit) -> None:
 
 @rule(
     wants="An observed outcome that the adapter's ledger does not have is ABORTED.",
-    source="soundness.md, Restored databases: a contradiction … ends the interaction as session_diverged",
+    source="docs/protocol.md#restored-databases",
     why="The ledger is the truth about effects; a Loop that believes otherwise was restored.",
     needs=("probe_read",),
 )
@@ -245,7 +245,7 @@ async def ledger_contradicted(kit: Kit) -> None:
 
 @rule(
     wants="A wait names its signal and limit; the wake-up ends it.",
-    source="soundness.md, Further rules: a wake-up is authoritative, every wait for a signal has a limit",
+    source="docs/protocol.md#decisions",
     why="An interaction that nobody can wake would wait for ever.",
     needs=("probe_wait",),
 )

@@ -23,7 +23,7 @@ _REFLECTION_SECONDS = 10.0
 
 @rule(
     wants="DescribeDomain gives name, version, policy version and history id, and every probe tool as declared.",
-    source="contract.md, DomainAdapterService: DescribeDomain → name, version, policy_version, tools, limits",
+    source="docs/protocol.md#service",
     why="The Loop and people decide about approvals and repetitions by effect, idempotency, roles and approval rule.",
 )
 async def domain_described(kit: Kit) -> None:
@@ -50,7 +50,7 @@ async def domain_described(kit: Kit) -> None:
 
 @rule(
     wants="A domain that is not served is NOT_FOUND, in DescribeDomain and in OpenSession.",
-    source="contract.md, Failures: NOT_FOUND (also what the caller may not see)",
+    source="docs/protocol.md#visibility",
     why="A Loop that was configured with the wrong address has to say so instead of failing later.",
 )
 async def unknown_domain(kit: Kit) -> None:
@@ -63,7 +63,7 @@ async def unknown_domain(kit: Kit) -> None:
 
 @rule(
     wants="gRPC health says SERVING for the service.",
-    source="contract.md, Processes: each process serves gRPC health (per service)",
+    source="docs/protocol.md#service",
     why="Balancers and the Loop's start-up wait for it.",
 )
 async def health_serving(kit: Kit) -> None:
@@ -76,7 +76,7 @@ async def health_serving(kit: Kit) -> None:
 
 @rule(
     wants="Reflection lists the service.",
-    source="contract.md, Processes: each process serves gRPC health and reflection",
+    source="docs/protocol.md#service",
     why="Operators look into a running service with grpcurl, without its protos.",
 )
 async def reflection_lists_service(kit: Kit) -> None:
@@ -97,7 +97,7 @@ async def reflection_lists_service(kit: Kit) -> None:
 
 @rule(
     wants="OpenSession gives the same session for a conversation, and another one for another conversation.",
-    source="contract.md, DomainAdapterService: OpenSession … idempotent by conversation",
+    source="docs/protocol.md#sessions",
     why="A Loop that was stopped in the middle opens the session again and must find what it has begun.",
 )
 async def session_by_conversation(kit: Kit) -> None:
@@ -114,7 +114,7 @@ async def session_by_conversation(kit: Kit) -> None:
 
 @rule(
     wants="session_revision never goes back and rises with every stored decision.",
-    source="domain_adapter_service.proto, OpenSessionResponse.session_revision; soundness.md, Restored databases",
+    source="docs/protocol.md#restored-databases",
     why="The highest revision that a peer remembers is how a database put back to an older copy is noticed.",
     needs=("probe_read",),
 )
@@ -135,7 +135,7 @@ async def session_revision_rises(kit: Kit) -> None:
 
 @rule(
     wants="A session revision higher than the adapter's is FAILED_PRECONDITION HISTORY_DIVERGED.",
-    source="soundness.md, Restored databases: detected by a high-water mark that the peer remembers",
+    source="docs/protocol.md#restored-databases",
     why="An adapter put back to an older copy would execute again what it has forgotten.",
     needs=("probe_read",),
 )
@@ -148,7 +148,7 @@ async def known_revision_compared(kit: Kit) -> None:
 
 @rule(
     wants="Another history id is FAILED_PRECONDITION HISTORY_DIVERGED, in Decide, ExecuteTool and CancelInteraction.",
-    source="soundness.md, Restored databases: the Adapter refuses calls of another history (history)",
+    source="docs/protocol.md#restored-databases",
     why="After a restore the two services would otherwise mix two pasts.",
     needs=("probe_read",),
 )
@@ -166,7 +166,7 @@ async def history_compared(kit: Kit) -> None:
 
 @rule(
     wants="A session that was never opened is NOT_FOUND.",
-    source="contract.md, Failures: NOT_FOUND (also what the caller may not see)",
+    source="docs/protocol.md#visibility",
     why="The Loop tells a lost session from a fault by it.",
 )
 async def unknown_session(kit: Kit) -> None:
@@ -177,7 +177,7 @@ async def unknown_session(kit: Kit) -> None:
 
 @rule(
     wants="GetSession shows the newest interaction's plan version and the policy version; an unknown one is NOT_FOUND.",
-    source="contract.md, DomainAdapterService: GetSession … diagnosis: plan, tasks, facts, allowed and blocked actions",
+    source="docs/protocol.md#sessions",
     why="It is how people find out why an interaction stopped.",
     needs=("probe_ask",),
 )
@@ -195,7 +195,7 @@ async def session_explained(kit: Kit) -> None:
 
 @rule(
     wants="DeleteSession erases a conversation's session, for good, and may be repeated.",
-    source="domain_adapter_service.proto: DeleteSession … erases the content of a conversation's session. Idempotent.",
+    source="docs/protocol.md#sessions",
     why="What a person wants erased must not come back with a repeated request.",
     needs=("probe_read",),
 )

@@ -37,7 +37,7 @@ async def attached(begun: Interaction, call: tool_pb2.ToolCall, **changes: Any) 
 
 @rule(
     wants="A success names its call and tool, with a receipt: execution id, key, time, hash of the result.",
-    source="contract.md, Event: receipt {execution_id, key, finish_time, result_sha256, summary}; requirements.md E3",
+    source="docs/protocol.md#executions",
     why="It is the proof of what happened, and what an answer's claims rest on.",
     needs=("probe_read",),
 )
@@ -58,7 +58,7 @@ async def receipt_is_complete(kit: Kit) -> None:
 
 @rule(
     wants="ExecuteTool streams progress within 0 and 100, then exactly one outcome, which is the last part.",
-    source="contract.md, DomainAdapterService: ExecuteTool … progress and partial results, then exactly one outcome",
+    source="docs/protocol.md#executions",
     why="What comes after an ending is lost, and a call without one never ends.",
     needs=("probe_read",),
 )
@@ -76,7 +76,7 @@ async def execute_ends_once(kit: Kit) -> None:
 
 @rule(
     wants="A call that is repeated returns the recorded outcome byte for byte, and has one effect.",
-    source="contract.md, Tool effects: at most once; requirements.md E3",
+    source="docs/protocol.md#executions",
     why="At most one effect a key: the second promise. Loops repeat what they lost the answer of.",
     needs=("probe_change",),
 )
@@ -95,7 +95,7 @@ async def repeated_call_acts_once(kit: Kit) -> None:
 
 @rule(
     wants="Two executions of one call at the same time get one outcome, and have one effect.",
-    source="soundness.md, Action: a claimed key with an attempt still running is attached to (live_attempt)",
+    source="docs/protocol.md#executions",
     why="Two workers of the Loop may send the same call.",
     needs=("probe_change_slow",),
 )
@@ -111,7 +111,7 @@ async def concurrent_call_acts_once(kit: Kit) -> None:
 
 @rule(
     wants="On another connection, and under another request id, a call returns the recorded outcome.",
-    source="domain_adapter_service.proto, ExecuteTool: idempotent by tool call: the recorded outcome is returned",
+    source="docs/protocol.md#executions",
     why="After a restart a Loop has other connections and ids, and the same calls.",
     needs=("probe_change",),
 )
@@ -131,7 +131,7 @@ async def reconnected_call_acts_once(kit: Kit) -> None:
 
 @rule(
     wants="A call goes on when its client leaves: the effect happens once and its outcome is recorded.",
-    source="contract.md, Event: a closed client stream stops nothing; soundness.md: the stream dropped in mid-tool",
+    source="docs/protocol.md#executions",
     why="A torn connection would otherwise leave a change half done, with nobody knowing.",
     needs=("probe_change_slow",),
 )
@@ -155,7 +155,7 @@ async def leave_running(kit: Kit, begun: Interaction, call: tool_pb2.ToolCall) -
 
 @rule(
     wants="A second dispatch without a ledger row is OUTCOME_UNKNOWN, and no call, unless the tool is idempotent.",
-    source="soundness.md, Further rules: a dispatch of 2 or more without a ledger row is OUTCOME_UNKNOWN",
+    source="docs/protocol.md#unknown-outcomes",
     why="The row may have been lost with a restored database after the effect happened.",
     needs=("probe_change",),
 )
@@ -171,7 +171,7 @@ async def lost_row_is_unknown(kit: Kit) -> None:
 
 @rule(
     wants="A tool that honours its key is called at a second dispatch without a ledger row, once.",
-    source="contract.md, Tool effects: a tool that honours an idempotency key may be called again with the same key",
+    source="docs/protocol.md#unknown-outcomes",
     why="A person would be asked to settle what the key already settles.",
     needs=("probe_change_once",),
 )
@@ -186,7 +186,7 @@ async def idempotent_tool_is_called_again(kit: Kit) -> None:
 
 @rule(
     wants="A READ tool that exceeds its timeout fails with tool_timeout.",
-    source="contract.md, Failures: tool_timeout; requirements.md A4",
+    source="docs/protocol.md#failures",
     why="A hanging source must not hold an interaction for ever.",
     needs=("probe_hang",),
 )
@@ -197,7 +197,7 @@ async def hanging_read_times_out(kit: Kit) -> None:
 
 @rule(
     wants="A CHANGE tool that exceeds its timeout is OUTCOME_UNKNOWN, not failed.",
-    source="soundness.md, Action: a time-out after the claim is unknown, not failed (timeout_unknown)",
+    source="docs/protocol.md#unknown-outcomes",
     why="It may have had its effect; trying again would have it twice.",
     needs=("probe_change_hang",),
 )
@@ -209,7 +209,7 @@ async def hanging_change_is_unknown(kit: Kit) -> None:
 
 @rule(
     wants="A person settles an unknown outcome, once: the verdict is the outcome from then on, another one is refused.",
-    source="domain_adapter_service.proto, SettleExecution: idempotent by verdict; another one … FAILED_PRECONDITION",
+    source="docs/protocol.md#unknown-outcomes",
     why="The interaction waits for it; a second verdict would rewrite what the first one led to.",
     needs=("probe_change",),
 )
@@ -229,7 +229,7 @@ async def unknown_is_settled_once(kit: Kit) -> None:
 
 @rule(
     wants="A known outcome cannot be settled as another one: FAILED_PRECONDITION.",
-    source="soundness.md, Action: a person settles only what no live attempt can still change (settle_dead)",
+    source="docs/protocol.md#unknown-outcomes",
     why="The ledger would say that a change did not happen which did.",
     needs=("probe_change",),
 )
@@ -244,7 +244,7 @@ async def known_is_not_settled(kit: Kit) -> None:
 
 @rule(
     wants="While the outcome of a change is unknown, no other change of its target begins: blocked with target_busy.",
-    source="soundness.md, Publishing: at most one claimed, unsettled change per target … through unknown (target_lock)",
+    source="docs/protocol.md#unknown-outcomes",
     why="A second change would hide whether the first one happened.",
     needs=("probe_change",),
 )
@@ -262,7 +262,7 @@ async def unknown_holds_its_target(kit: Kit) -> None:
 
 @rule(
     wants="Trying again what a person settled as not executed is a new call, with a new key and a new approval.",
-    source="soundness.md, Further rules: try again after an unknown outcome is a new call, key and approval",
+    source="docs/protocol.md#unknown-outcomes",
     why="The old call keeps its outcome, and the old approval was for a world that may have changed.",
     needs=("probe_change",),
 )
@@ -286,7 +286,7 @@ async def retry_is_a_new_call(kit: Kit) -> None:
 
 @rule(
     wants="A tool that breaks is a failed outcome with the code tool_failed, which shows nothing of the error's text.",
-    source="contract.md, Failures: no exception's text on the wire",
+    source="docs/protocol.md#failures",
     why="Errors of a tool's inside carry paths, queries and secrets.",
     needs=("probe_fail",),
 )
@@ -304,7 +304,7 @@ async def failure_hides_the_error(kit: Kit) -> None:
 
 @rule(
     wants="READ calls that are ready together come in one decision and run at the same time.",
-    source="soundness.md, Further rules: call_tool carries calls[] so that READ calls of one step run together",
+    source="docs/protocol.md#decisions",
     why="Waiting for one source after the other adds their times up.",
     needs=("probe_meet",),
 )
@@ -326,7 +326,7 @@ async def reads_run_together(kit: Kit) -> None:
 
 @rule(
     wants="A call that no decision of this interaction issued is NOT_FOUND.",
-    source="contract.md, Failures: NOT_FOUND (also what the caller may not see)",
+    source="docs/protocol.md#visibility",
     why="A call id of another conversation would run under this one's rights.",
     needs=("probe_read",),
 )

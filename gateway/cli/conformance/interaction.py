@@ -138,7 +138,7 @@ class Interaction:
         return obs.Observation(approval_resolved=resolved)
 
     def digest(self) -> str:
-        """The digest of the last requested approval by contract.md's rule, computed here."""
+        """The digest of the last requested approval by the protocol's rule, computed here."""
         try:
             return snapshot_digest(snapshot_fields_from_proto(self.last.request_approval.snapshot))
         except NotCanonical as error:

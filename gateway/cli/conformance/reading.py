@@ -38,7 +38,7 @@ async def _read(kit: Kit, conversation_id: str, artifact_id: str, version: int =
 
 @rule(
     wants="An artifact's bytes have the hash that outcome and GetArtifact name; JSON is stored as RFC 8785.",
-    source="contract.md, ApprovalSnapshot: inputs and JSON artifacts are hashed as RFC 8785 too",
+    source="docs/protocol.md#artifacts",
     why="The hash is what is approved; a reader has to be able to check it.",
     needs=("probe_draft",),
 )
@@ -63,7 +63,7 @@ async def artifact_has_its_hash(kit: Kit) -> None:
 
 @rule(
     wants="A revision makes a new version; the earlier one stays as it was.",
-    source="contract.md, Tool effects: EFFECT_DRAFT (only makes a new artifact version); requirements.md E1",
+    source="docs/protocol.md#artifacts",
     why="What somebody approved has to be there to be looked at afterwards.",
     needs=("probe_draft", "probe_revise"),
 )
@@ -81,7 +81,7 @@ async def versions_are_immutable(kit: Kit) -> None:
 
 @rule(
     wants="Another conversation's artifact is NOT_FOUND.",
-    source="contract.md, ArtifactService: requests carry conversation_id; Failures: NOT_FOUND",
+    source="docs/protocol.md#visibility",
     why="An id that leaked must not open somebody else's content.",
     needs=("probe_draft",),
 )

@@ -19,7 +19,7 @@ _LONG = "x" * 5000
 
 @rule(
     wants="A refusal carries ErrorInfo with the domain handrail, a reason in UPPER_SNAKE, and its request id.",
-    source="contract.md, Failures: ErrorInfo {reason UPPER_SNAKE, domain handrail, metadata request_id}",
+    source="docs/protocol.md#refusals",
     why="The Loop acts on the reason; a text would have to be guessed at.",
     needs=("probe_read",),
 )
@@ -49,7 +49,7 @@ async def refusals_have_a_reason(kit: Kit) -> None:
 
 @rule(
     wants="A wrong field of DecideRequest is INVALID_ARGUMENT, and a field violation names it.",
-    source="contract.md, Failures: BadRequest field violations … INVALID_ARGUMENT (shape)",
+    source="docs/protocol.md#refusals",
     why="Whoever writes a client finds the mistake from the answer alone.",
     needs=("probe_read",),
 )
@@ -74,7 +74,7 @@ async def bad_decide_refused(kit: Kit) -> None:
 
 @rule(
     wants="A wrong field of ExecuteToolRequest is INVALID_ARGUMENT, and a field violation names it.",
-    source="contract.md, Failures: BadRequest field violations … INVALID_ARGUMENT (shape)",
+    source="docs/protocol.md#refusals",
     why="Whoever writes a client finds the mistake from the answer alone.",
     needs=("probe_read",),
 )
@@ -88,7 +88,7 @@ async def bad_execute_refused(kit: Kit) -> None:
 
 @rule(
     wants="A wrong field of OpenSession, CancelInteraction or SettleExecution is INVALID_ARGUMENT, and named.",
-    source="contract.md, Proto tree: request_id (empty is INVALID_ARGUMENT); _UNSPECIFIED is zero and never means yes",
+    source="docs/protocol.md#refusals",
     why="An outcome that nobody stated must not settle anything.",
     needs=("probe_change",),
 )

@@ -27,7 +27,7 @@ class Rule:
     Args:
         name: as in `--rule` and in the report.
         wants: what an adapter has to do, in one sentence.
-        source: the document and the words it comes from.
+        source: the section of docs/protocol.md it comes from, as file#anchor.
         why: what goes wrong without it.
         needs: probe tools that the check uses; it is not applicable where the adapter lacks an optional one.
         check: raises Breach, NotApplicable or wire.Refused; returns where the rule is kept.

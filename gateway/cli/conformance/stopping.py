@@ -1,4 +1,4 @@
-"""Rules about stopping: the tombstone, what had begun, and superseding (soundness.md, Action)."""
+"""Rules about stopping: the tombstone, what had begun, and superseding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.common.v1 import approval_pb2, tool_pb2
 
 @rule(
     wants="After CancelInteraction no decision is made: FAILED_PRECONDITION INTERACTION_CLOSED.",
-    source="soundness.md, Action: cancel and supersede write a tombstone … Decide and the claim check it (tombstone)",
+    source="docs/protocol.md#closing",
     why="A stop that does not stop is the worst thing to tell a person.",
     needs=("probe_change",),
 )
@@ -27,7 +27,7 @@ async def canceled_decides_nothing(kit: Kit) -> None:
 
 @rule(
     wants="After CancelInteraction no call begins: INTERACTION_CLOSED or a blocked outcome, and no effect.",
-    source="contract.md, DomainAdapterService: CancelInteraction … nothing begins after it returns",
+    source="docs/protocol.md#closing",
     why="An approved call that was still on its way would run after the stop was confirmed.",
     needs=("probe_change",),
 )
@@ -48,7 +48,7 @@ async def canceled_begins_nothing(kit: Kit) -> None:
 
 @rule(
     wants="An interaction can be canceled before its first decision arrives; that decision is then refused.",
-    source="soundness.md, Action: cancel … write a tombstone for the interaction (tombstone)",
+    source="docs/protocol.md#closing",
     why="A request that is still on its way when the stop comes must not begin after it.",
     needs=("probe_read",),
 )
@@ -61,7 +61,7 @@ async def canceled_before_it_began(kit: Kit) -> None:
 
 @rule(
     wants="CancelInteraction names every call that had begun with its outcome; repeated, it answers the same.",
-    source="soundness.md, Action: the answer to a close names every call in the ledger (close_names_all)",
+    source="docs/protocol.md#closing",
     why="Their outcomes are part of the ending that the person is told.",
     needs=("probe_change",),
 )
@@ -79,7 +79,7 @@ async def cancel_names_what_had_begun(kit: Kit) -> None:
 
 @rule(
     wants="A call that still runs is named as running, can be attached to, and gets its outcome.",
-    source="domain_adapter_service.proto, BegunCall.running: it has no outcome yet; ExecuteTool attaches to it",
+    source="docs/protocol.md#closing",
     why="`canceled` is told only when it is known what happened.",
     needs=("probe_change_slow",),
 )
@@ -98,7 +98,7 @@ async def running_call_is_attached_to(kit: Kit) -> None:
 
 @rule(
     wants="A stored decision and a recorded outcome are returned also after the interaction was closed.",
-    source="contract.md, DomainAdapterService; requirements.md B2, E3",
+    source="docs/protocol.md#closing",
     why="A Loop that missed them needs them to tell how it ended.",
     needs=("probe_read",),
 )
@@ -113,7 +113,7 @@ async def closed_still_replays(kit: Kit) -> None:
 
 @rule(
     wants="The first decision of a successor closes the interaction that it supersedes, in one step.",
-    source="soundness.md, Inputs: the successor's first Decide closes the superseded interaction (supersede_in_decide)",
+    source="docs/protocol.md#closing",
     why="Both would otherwise go on: the old change and the new one.",
     needs=("probe_change", "probe_read"),
 )

@@ -27,6 +27,9 @@ SEVERAL: tuple[tuple[str, dict[str, Any]], ...] = (
         {"level": "F370", "cruising_speed": "N0420", "alternate_icaos": ["EDDP"]},
     ),
     ("эшелон 370, борт RA-73001", {"level": "F370", "aircraft_id": "RA73001"}),
+    ("endurance 2 hours and 3 persons", {"endurance_minutes": 120, "persons_on_board": 3}),
+    ("eet 1 hour 5 passengers", {"total_eet_minutes": 60, "persons_on_board": 5}),
+    ("запас топлива 3 часа и 4 пассажира", {"endurance_minutes": 180, "persons_on_board": 4}),
 )
 
 
@@ -72,10 +75,47 @@ async def test_an_amount_that_changes_nothing_known_asks_for_the_value(aviation:
     asked = await aviation.ask("two more passengers")
     prompt = asked.last.ask.prompt
     assert prompt.task.slot == "persons_on_board"
-    assert "a value of its own" in prompt.question
+    assert prompt.question.startswith("Nobody is on board in this plan yet, so the number itself is needed. How many")
     await asked.reply("120")
     _, content = await aviation.content(await asked.run())
     assert content["persons_on_board"] == 120
+
+
+async def test_two_more_for_nobody_says_that_nobody_is_on_board(aviation: AviationAdapter) -> None:
+    await aviation.ask("составь план полёта из EDDB в EDDM")
+    prompt = (await aviation.ask("эшелон 370 и ещё двое пассажиров")).last.ask.prompt
+    assert prompt.question == (
+        "В плане пока никого нет на борту, поэтому нужно само число. Сколько людей на борту? Число от 1 до 999."
+    )
+
+
+async def test_a_forbidden_command_does_nothing(aviation: AviationAdapter) -> None:
+    for text in (
+        "don't file a flight plan from EDDB to EDDM tomorrow at 14:00",
+        "не подавай план полёта из EDDB в EDDM",
+        "file it. Please don't",
+    ):
+        last = (await aviation.ask(text)).last
+        assert last.WhichOneof("outcome") == "complete"
+        assert not last.complete.answer.artifacts
+    await aviation.ask(COMPLETE_PLAN)
+    refused = (await aviation.ask("do not change the level to FL370")).last
+    assert "do not change the level to FL370" in refused.complete.answer.text
+    assert not refused.complete.answer.artifacts
+    assert filed(aviation) == []
+
+
+async def test_ends_and_centres_cannot_be_skipped_and_choices_stay(aviation: AviationAdapter) -> None:
+    for text in ("farthest airport from Berlin", "draft a flight plan from London to EDDM"):
+        aviation.conversation_id = text
+        asked = await aviation.ask(text)
+        prompt = asked.last.ask.prompt
+        assert prompt.required
+        assert len(prompt.options) > 1
+        await asked.reply("99")
+        again = asked.last.ask.prompt
+        assert f"Choose a number from 1 to {len(prompt.options)}." in again.question
+        assert [option.display_name for option in again.options] == [option.display_name for option in prompt.options]
 
 
 async def test_a_time_without_direction_is_asked_for(aviation: AviationAdapter) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from handrail.adapter.v1 import artifact_service_pb2
 from handrail.adapter.v1 import observation_pb2 as obs
-from handrail.common.v1 import approval_pb2, tool_pb2
+from handrail.common.v1 import approval_pb2, decision_pb2, tool_pb2
 from tests.fakes.adapter_harness import Driver
 from tests.fakes.workbench import Workbench, running_workbench
 from tests.unit.workbench_planner import folder
@@ -155,6 +155,18 @@ async def test_words_and_requested_changes_lead_to_a_fresh_approval(workbench: W
     assert "+  tracing: true" in request.input_preview
     assert "+  replicas: 4" in request.input_preview
     assert driver.digest() != old
+
+
+@pytest.mark.parametrize("text", ["yes, I approve it", "да, одобряю", "ok, approve"])
+async def test_agreeing_in_words_neither_approves_nor_changes_the_draft(workbench: Workbench, text: str) -> None:
+    driver = await approval_of(workbench, "set replicas to 3 in checkout and publish it")
+    digest, before = driver.digest(), workbench.read(CHECKOUT)
+    await driver.say(text)
+    assert driver.last.reply_verdict == decision_pb2.REPLY_VERDICT_UNCLEAR
+    assert workbench.read(CHECKOUT) == before
+    await driver.say("no, 4")  # what waits is still the first draft: this is the only edit
+    assert "+  replicas: 4" in (await driver.run()).request_approval.input_preview
+    assert driver.digest() != digest
 
 
 async def test_a_file_that_was_edited_meanwhile_is_not_overwritten(workbench: Workbench) -> None:

@@ -248,6 +248,37 @@ async def test_the_command_names_what_it_leaves_out_and_what_is_refused(tmp_path
         assert "Traceback" not in output
 
 
+async def test_the_command_downloads_what_differs_once_it_is_confirmed(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "guide.md").write_text("# Guide")
+    (folder / "checkout.md").write_text("red")
+    (folder / "checkout.md").chmod(0o640)
+    (folder / "notes.txt").write_text("mine")
+    async with running(tmp_path / "services") as (whole, stub):
+        conversation_id = await whole.create()
+        await upload(stub, {"checkout.md": "green", "docs/guide.md": "# Guide", "new/page.md": "new"}, conversation_id)
+        ask = ("workspace", "download", conversation_id, str(folder))
+        code, output = await handrail(whole, *ask, lines="n\n")
+        assert code == 1, output
+        assert "nothing was written" in output
+        assert (folder / "checkout.md").read_text() == "red"
+        assert not (folder / "new").exists()
+        code, output = await handrail(whole, *ask, lines="y\n")
+        assert code == 0, output
+        assert "overwritten checkout.md" in output
+        assert "new         new/page.md" in output
+        assert "2 of 3 files written" in output
+        assert (folder / "checkout.md").read_text() == "green"
+        assert (folder / "checkout.md").stat().st_mode & 0o777 == 0o640
+        assert (folder / "new" / "page.md").read_text() == "new"
+        assert (folder / "notes.txt").read_text() == "mine"
+        (folder / "checkout.md").write_text("blue")
+        code, output = await handrail(whole, *ask, "--force")
+        assert (code, (folder / "checkout.md").read_text()) == (0, "green"), output
+        assert sorted(path.name for path in folder.iterdir()) == ["checkout.md", "docs", "new", "notes.txt"]
+
+
 async def test_a_chat_uploads_its_folder_first(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()

@@ -165,6 +165,9 @@ def test_question_about_a_flight_plan_field(slot: str, text: str, expected: list
         # A text never approves (contract.md).
         ("yes", ["unclear"]),
         ("да, подтверждаю", ["unclear"]),
+        ("yes, I approve it", ["unclear"]),
+        ("go ahead", ["unclear"]),
+        ("согласен", ["unclear"]),
         ("approve it", ["unclear"]),
         ("file it", ["unclear"]),
         ("подай его", ["unclear"]),

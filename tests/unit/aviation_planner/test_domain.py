@@ -193,7 +193,14 @@ def test_refusals_in_russian_are_russian(domain: Domain) -> None:
     assert "отличный от аэропорта вылета" in same.value.explanation.ru
     with pytest.raises(ToolError) as far:
         call(domain.tool("search_airports"), center_icao="EDDB", radius_km=30_000.0)
-    assert far.value.explanation.ru == "радиус, км: принимается больше 0 и не больше 20040 километров."
+    assert far.value.explanation.ru == "Радиус, км: принимается больше 0 и не больше 20040 километров."
+
+
+def test_orders_have_names_that_people_read(domain: Domain) -> None:
+    choices = domain.tool("search_airports").choices("sort")
+    assert len(choices) == 11
+    assert not [choice for choice in choices if "_" in choice.display.en or choice.display.ru.isascii()]
+    assert domain.tool("search_airports").parse("sort", "farthest first") == "distance_desc"
 
 
 def test_the_approver_sees_what_the_validation_warned_of(domain: Domain) -> None:

@@ -10,10 +10,10 @@ import pytest
 from adapter_service.domains.aviation import answers, create_domain
 from adapter_service.domains.aviation.catalogue import get_airport
 from adapter_service.domains.aviation.domain import WEATHER_SETTING
-from adapter_service.domains.aviation.planner import AviationPlanner
+from adapter_service.domains.aviation.planner import AviationPlanner, replies
 from adapter_service.sdk import ArtifactSummary, DeclarationError, DomainEnvironment, Memory, PlanningRequest
 
-from .notation import NO_MEMORY, NOW, show
+from .notation import NO_MEMORY, NOW, propose, show
 from .test_domain import call, check_answer
 
 AFTER_WEATHER = Memory(referents=answers.refer_weather(get_airport("EGLL")))
@@ -129,3 +129,17 @@ def test_a_file_in_the_place_of_the_weather_folder_is_refused_at_start(tmp_path:
     (tmp_path / "file").write_text("")
     with pytest.raises(DeclarationError, match=WEATHER_SETTING):
         create_domain(DomainEnvironment(tmp_path, lambda: datetime.now(UTC), {WEATHER_SETTING: str(tmp_path / "file")}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "forecast for Munich",
+        "прогноз для Мюнхена",
+        "TAF EDDB",
+        "weather in Rome tomorrow",
+        "погода в Риме на той неделе",
+    ],
+)
+def test_without_a_folder_of_reports_there_is_no_forecast(text: str) -> None:
+    assert propose(text).reply == replies.NO_FORECAST

@@ -58,6 +58,9 @@ def test_words_without_a_meaning_are_taken_off(slot: str, text: str, value: str)
 @pytest.mark.parametrize(
     ("text", "part"),
     [
+        ("самый большой аэропорт Германии", "самый большой аэропорт"),
+        ("погода в крупнейшем аэропорту Германии", "крупнейшем аэропорту"),
+        ("weather at the largest airport in Germany", "largest airport"),
         ("weather in Paris except Germany", "weather in Paris except Germany"),
         ("погода в Осло туда и обратно", "погода в Осло туда и обратно"),
         ("weather in Paris but not Orly", "weather in Paris but not Orly"),

@@ -117,3 +117,28 @@ def test_the_value_that_is_replaced_is_not_taken_for_the_new_one(text: str, expe
     revised = propose(text, PLAN).tasks[0]
     shown = [f"{slot}={show_fill(fill)}" for slot, fill in revised.fills.items() if slot != "flight_plan"]
     assert (revised.tool, shown) == ("revise_flight_plan", [expected])
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "duration", "persons"),
+    [
+        ("endurance 2 hours and 3 persons", "endurance_minutes", "2 hours", "3"),
+        ("endurance 4 hours 5 persons", "endurance_minutes", "4 hours", "5"),
+        ("endurance 4 hours 30 minutes, 5 persons", "endurance_minutes", "4 hours 30 minutes", "5"),
+        ("endurance 4:30 and 5 persons", "endurance_minutes", "4:30", "5"),
+        ("eet 1 hour 5 passengers", "total_eet_minutes", "1 hour", "5"),
+        ("запас топлива 2 часа 4 пассажира", "endurance_minutes", "2 часа", "4"),
+        ("запас топлива 3 часа и 4 пассажира", "endurance_minutes", "3 часа", "4"),
+        ("3 часа и 4 пассажира", "departure_time", "3 часа", "4"),
+    ],
+)
+def test_people_behind_hours_are_no_minutes(text: str, field: str, duration: str, persons: str) -> None:
+    fills = propose(text, PLAN).tasks[0].fills
+    assert {slot: show_fill(fill) for slot, fill in fills.items() if slot != "flight_plan"} == {
+        field: f"'{duration}'",
+        "persons_on_board": f"'{persons}'",
+    }
+
+
+def test_a_bare_number_behind_hours_is_refused_by_name() -> None:
+    assert show(propose("endurance 4 hours 30", PLAN)) == ["not understood: 30"]

@@ -130,7 +130,10 @@ ENGLISH: list[tuple[str, list[str]]] = [
             "weather_2: get_weather icao='Los Angeles'",
         ],
     ),
-    ("what will the weather be tomorrow in Rome", ["reply: I can tell the current weather only, not for “tomorrow”"]),
+    (
+        "what will the weather be tomorrow in Rome",
+        ["reply: There is no forecast, because no folder of weather reports is configured"],
+    ),
     (
         "how is the weather near me",
         [

@@ -121,7 +121,7 @@ RUSSIAN: list[tuple[str, list[str]]] = [
     ("погода в Санкт-Петербурге", ["get_weather icao='Санкт-Петербурге'"]),
     ("что с погодой в Сочи?", ["get_weather icao='Сочи'"]),
     ("как там погода в Тбилиси", ["get_weather icao='Тбилиси'"]),
-    ("погода завтра в Омске", ["reply: I can tell the current weather only, not for “завтра”"]),
+    ("погода завтра в Омске", ["reply: There is no forecast, because no folder of weather reports is configured"]),
     (
         "погода здесь",
         [

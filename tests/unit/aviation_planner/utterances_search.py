@@ -8,6 +8,10 @@ from __future__ import annotations
 from .situations import REFUSED, Case
 
 SEARCHES: list[Case] = [
+    ("", "airports in Norway, at most 3", ["search_airports country=NO limit=3"]),
+    ("", "at most 3 airports in Norway", ["search_airports country=NO limit=3"]),
+    ("", "аэропорты Норвегии, не больше трёх", ["search_airports country=NO limit=3"]),
+    ("", "find airports in Norway. At most 3.", REFUSED),
     # --- scope: centre, radius, countries -----------------------------------------------------------------------
     (
         "",

@@ -194,3 +194,8 @@ def test_a_refusal_is_one_line_with_what_is_named_and_what_helps(
 @pytest.mark.parametrize("message", ["nothing was settled; try again", "nobody answers"])
 def test_to_try_again_is_said_once(message: str) -> None:
     assert refusal_line(Unavailable(message, reason="ADAPTER_UNAVAILABLE")).plain.count("try again") == 1
+
+
+def test_a_reason_that_is_the_code_is_said_once() -> None:
+    assert refusal_line(InvalidArgument.field("text", "must not be empty")).plain.count("INVALID_ARGUMENT") == 1
+    assert "NOT_FOUND APPROVAL_NOT_FOUND" in refusal_line(NotFound.of("approval", "apr_1")).plain

@@ -20,6 +20,7 @@ class Folder:
     def __init__(self, root: Path, workspace_id: str = "folder") -> None:
         self.root = root
         self.workspace_id = workspace_id
+        self.uploaded = False
         self.reads: list[str] = []
         self.files = {}
         for file in sorted(each for each in root.rglob("*") if each.is_file()):

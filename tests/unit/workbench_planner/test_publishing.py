@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter_service.domains.workbench.change_answers import say_published
 from adapter_service.domains.workbench.index import WorkbenchIndex
 from adapter_service.domains.workbench.tools_changes import draft_change, find_published, publish_change
 from adapter_service.domains.workbench.workspace_view import OpenWorkspace
@@ -39,6 +40,7 @@ def test_a_draft_is_written_over_its_base_and_found_afterwards(folder: Path) -> 
     published = publish_change(change, context(folder))
     assert (folder / PATH).read_text() == CHECKOUT.replace("replicas: 2 ", "replicas: 3 ")
     assert find_published({"change": change}, context(folder)) == published
+    assert say_published(published, "en").startswith(f"Published: `service/checkout` is written to {PATH} ")
 
 
 def test_another_approved_base_than_the_drafts_is_not_overwritten(folder: Path) -> None:

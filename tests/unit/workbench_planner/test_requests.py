@@ -188,10 +188,32 @@ def test_a_correction_while_an_approval_is_open_revises_the_draft(
     assert (proposal.verdict, shown(proposal)) == (ReplyVerdict.CORRECTION, meant)
 
 
-@pytest.mark.parametrize("text", ["yes", "ok", "approve", "publish it", "да", "одобряю", "опубликуй"])
+AGREEING = (
+    *("yes", "ok", "approve", "publish it", "да", "одобряю", "опубликуй", "yes, I approve it", "ok, approve", "no"),
+    *("go ahead", "да, одобряю", "согласен", "да, публикуй", "всё верно", "please approve it now", "it's fine"),
+)
+
+
+@pytest.mark.parametrize("text", [*AGREEING, "make it so", "make it bigger", "no, stop right there", "нет, не так"])
 def test_words_never_approve(workspace: OpenWorkspace, text: str) -> None:
     proposal = propose(text, workspace, **APPROVAL)
     assert (proposal.verdict, proposal.tasks) == (ReplyVerdict.UNCLEAR, ())
+
+
+@pytest.mark.parametrize("slot", ["value", "field", "query"])
+@pytest.mark.parametrize("text", ["yes", "yes, I approve it", "да", "да, одобряю", "go ahead", "согласен"])
+def test_agreeing_is_no_value_and_the_question_is_asked_again(workspace: OpenWorkspace, text: str, slot: str) -> None:
+    assert patches(propose(text, workspace, **question(slot))) == {slot: ""}
+
+
+def test_yes_is_a_value_where_the_field_is_true_or_false_and_an_only_option_is_confirmed(
+    workspace: OpenWorkspace,
+) -> None:
+    guessed = propose("yes", workspace, **question("document", "read_document", ("service/billing",)))
+    assert (guessed.verdict, guessed.answer_text) == (ReplyVerdict.ANSWER, "service/billing")
+    switch = {"document": "service/checkout", "field": "spec.tracing"}
+    asked = {**question("value", "draft_change"), "tasks": (TaskSummary("tsk_1", "draft_change", "open", switch),)}
+    assert propose("yes", workspace, **asked).verdict is ReplyVerdict.ANSWER
 
 
 def test_another_request_while_an_approval_is_open_is_one(workspace: OpenWorkspace) -> None:

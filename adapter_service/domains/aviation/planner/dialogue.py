@@ -17,6 +17,7 @@ from adapter_service.domains.aviation.planner.compose import Composer
 from adapter_service.domains.aviation.planner.grammar import BARE, Frame, read_clause
 from adapter_service.domains.aviation.planner.intents import kinds_of, names_plan
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, ordinal_of, word_set
+from adapter_service.domains.aviation.planner.negation import negated_command
 from adapter_service.domains.aviation.planner.places import PlaceText
 from adapter_service.domains.aviation.planner.plan_fields import read_plan_fields, value_alone
 from adapter_service.domains.aviation.planner.plan_tasks import plan_fills, unused_place
@@ -229,6 +230,8 @@ _OPTION_NOISE: Final = word_set(
 
 def _correction(text: str, request: PlanningRequest) -> Proposal | None:
     """ "no, from Munich", "not Berlin but Munich", "actually, make it FL370"."""
+    if negated_command(tokenise(text)):
+        return None  # "no need to change the level to FL370" gives no level
     changed = _NOT_BUT.match(text)
     if changed is not None:
         groups = changed.groupdict()

@@ -14,6 +14,7 @@ from adapter_service.domains.aviation.planner.exclusions import countries_at, ex
 from adapter_service.domains.aviation.planner.lexicon import categories, is_a, is_beyond, number_of, ordinal_of
 from adapter_service.domains.aviation.planner.measures import find_measures, merge
 from adapter_service.domains.aviation.planner.names import VERBS, is_place, read_name, split_pair
+from adapter_service.domains.aviation.planner.negation import negated_command
 from adapter_service.domains.aviation.planner.orders import read_first, read_sort, sorts_at
 from adapter_service.domains.aviation.planner.places import (
     AirportQuery,
@@ -28,6 +29,7 @@ from adapter_service.domains.aviation.planner.places import (
 )
 from adapter_service.domains.aviation.planner.plan_fields import GAP, PlanFields, read_plan_fields
 from adapter_service.domains.aviation.planner.reader import Reader
+from adapter_service.domains.aviation.planner.sizes import sized_airport
 from adapter_service.domains.aviation.planner.tokens import Token, tokenise
 from adapter_service.domains.aviation.planner.word_kinds import Cat
 
@@ -79,6 +81,14 @@ def read_clause(text: str, *, as_plan: bool, as_journey: bool) -> Frame:
         frame.said |= categories(token)
     if is_beyond(frame.words, as_plan=as_plan):
         frame.leftovers.append(text)
+    negated = negated_command(frame.words)
+    if negated:
+        frame.leftovers[:] = [negated]
+        return frame  # refused by these words
+    sized = sized_airport(reader)
+    if sized:
+        frame.leftovers.append(sized)
+        return frame  # nothing in the catalogue tells it: the clause is refused by these words
     index, role = 0, BARE
     while index < len(merged):
         behind, role = _step(reader, frame, index, role)

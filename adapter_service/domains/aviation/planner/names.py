@@ -39,6 +39,7 @@ _STOPS: Final = (
     Cat.OR,
     Cat.EXCEPT,
     Cat.BACK,
+    Cat.COUNT,
 )
 # After these a new argument always begins, whatever the catalogue knows.
 _HARD_STOPS: Final = (Cat.FROM, Cat.TO, Cat.BETWEEN, Cat.THEN, Cat.VIA, Cat.OR, Cat.BACK)

@@ -8,11 +8,24 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from adapter_service.domains.aviation.planner.lexicon import NUMBER_WORDS
+
 _AIRPORTS: Final = (
     r"(?:[^\W\d]+[\s-]+){0,2}?(?:airports|airfields|aerodromes|аэропорт(?:ов|а|ы)?|аэродром(?:ов|а|ы)?)(?!\w)"
 )
 _MOST_RU: Final = r"(?:сам(?:ый|ая|ое|ые|ого|ой|ому|ом|ым|ую|ых|ыми)|наиболее)"
 _ELEVATION: Final = r"(?:elevation|altitude)"
+_WORDS: Final = sorted((re.sub("е", "[её]", word) for word in NUMBER_WORDS), key=len, reverse=True)
+_NUMBER: Final = rf"(?:\d{{1,2}}|100|{'|'.join(_WORDS)})"
+# How many to list: a number alone or of airports; of kilometres, hours or people it means something else.
+_OF_A_LIST: Final = (
+    rf"(?=\s*(?:$|[.,;!?)]|(?:in|near|around|from|of\s+them|results?|entries|and|в|во|около|возле|из|штук\w*|"
+    rf"результат\w*|и)(?!\w)|{_AIRPORTS}))"
+)
+_AT_MOST: Final = (
+    r"at\s+(?:the\s+)?most|(?:no|not)\s+more\s+than|(?:a\s+)?max(?:imum)?(?:\s+of)?|"
+    r"не\s+(?:больше|более)(?:\s+чем)?|максимум|самое\s+большее"
+)
 # From which end to which a list goes, and the order that this is; the superlatives are in plain words already.
 _WAYS_EN: Final = (
     ("highest", "lowest", "by elevation descending"),
@@ -54,6 +67,10 @@ _PHRASES: Final = tuple(
             rf"количество|число|посчитай(?:те)?)(?=\s+{_AIRPORTS})",
             "how-many",
         ),
+        (rf"(?:{_AT_MOST})(?=\s+{_NUMBER}{_OF_A_LIST})", "limit"),
+        (rf"up\s+to(?=\s+{_NUMBER}\s+{_AIRPORTS})|(?<=,\s)up\s+to(?=\s+{_NUMBER}\s*$)", "limit"),
+        (rf"at\s+(?:the\s+)?most(?=\s+(?:\d|{_NUMBER}(?!\w)))", "no more than"),  # kilometres
+        (rf"(?P<most>{_NUMBER})\s+(?:at\s+(?:the\s+)?most|max(?:imum)?|максимум)", r"limit \g<most>"),
         # "And back to Oslo" names where to.
         (r"and\s+(?:then\s+)?back(?=\s+to\s)", "and"),
         (r"и\s+(?:потом\s+|затем\s+)?(?:обратно|назад)(?=\s+во?\s)", "и"),

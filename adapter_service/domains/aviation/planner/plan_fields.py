@@ -64,9 +64,10 @@ _TIME: Final = (
     rf"(?!\s*(?:hours|persons|people|passengers|pax|knots|kt|узл|человек)))?|"
     rf"{CLOCK}(?:[\s,]*(?:on|of|в)?\s*{DATE})?|{RELATIVE})"
 )
+# A bare number behind the hours is no minutes: "endurance 3 hours 2 persons".
 _DURATION: Final = (
     rf"(?:\d{{1,2}}:\d{{2}}(?!\d)|(?:\d+(?:[.,]\d+)?|{_NUMBER_WORD})\s*-?(?:hours?|hrs?\b|h\b|ч\b|час\w*)"
-    rf"(?:\s*(?:and\s+|и\s+)?(?:a\s+half|\d+\s*(?:minutes?|mins?\b|m\b|мин\w*|м\b)?))?|\d+h\d+m?|"
+    rf"(?:\s*(?:and\s+|и\s+)?(?:a\s+half|\d+\s*(?:minutes?|mins?\b|m\b|мин\w*|м\b)))?|\d+h\d+m?|"
     rf"(?:\d+|{_NUMBER_WORD})\s*(?:minutes?|mins?\b|мин\w*)|полтора\s+часа|\d{{4}})"
 )
 _LEVEL: Final = (

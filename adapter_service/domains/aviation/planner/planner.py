@@ -24,6 +24,7 @@ from adapter_service.domains.aviation.planner.intents import (
     unused_part,
 )
 from adapter_service.domains.aviation.planner.names import SUPERLATIVES
+from adapter_service.domains.aviation.planner.negation import negated_command
 from adapter_service.domains.aviation.planner.phrases import in_plain_words
 from adapter_service.domains.aviation.planner.plan_tasks import corrects_plan, plan_clause
 from adapter_service.domains.aviation.planner.references import current_plan
@@ -84,9 +85,12 @@ def understand(text: str, request: PlanningRequest, *, has_forecasts: bool = Fal
     if len(clauses) > _MOST_CLAUSES:
         return _reply(replies.not_understood(clauses[_MOST_CLAUSES].text, text))
     asked: list[forecasts.Asked] = []
+    follows = forecasts.follows_weather(request.memory)
+    read = [forecasts.read_asked(clause.text, follows=follows) for clause in clauses]
+    if not has_forecasts and any(each.forecast for each in read):
+        return _reply(replies.NO_FORECAST)
     if has_forecasts:
-        follows = forecasts.follows_weather(request.memory)
-        asked = [forecasts.read_asked(clause.text, follows=follows) for clause in clauses]
+        asked = read
         clauses = [Clause(each.text) for each in asked]
         if len(asked) == 1 and asked[0].forecast and forecasts.only_asks_time(asked[0].text):
             forecasts.compose_forecast(composer, Frame(asked[0].text, []), asked[0])
@@ -102,7 +106,7 @@ def understand(text: str, request: PlanningRequest, *, has_forecasts: bool = Fal
     for index, frame in enumerate(frames):
         intent = intent_of(frame)
         if frame.leftovers:
-            return _reply(_refusal(frame, intent, text, written))
+            return _reply(_refusal(frame, intent, text, written, has_forecasts=has_forecasts))
         if unused_part(frame, intent):
             return _reply(replies.not_understood(written, written))
         if intent in (Intent.PLACE_ONLY, Intent.UNKNOWN) and carried is not None and frame.has_places:
@@ -119,15 +123,15 @@ def understand(text: str, request: PlanningRequest, *, has_forecasts: bool = Fal
             forecasts.compose_forecast(composer, frame, asked[index])
             carried = intent
             continue
-        answer = _compose(composer, frame, intent, text)
+        answer = _compose(composer, frame, intent, text, written)
         if answer is not None:
             if intent not in (Intent.GREETING, Intent.THANKS, Intent.HELP):
                 return _reply(answer)
             talk = talk or answer
         elif intent in (Intent.PLACE_ONLY, Intent.UNKNOWN) and (
-            frame.has_places or not _only_fillers(frame) or len(frames) == 1
+            frame.has_places or frame.query.count is not None or not _only_fillers(frame) or len(frames) == 1
         ):
-            return _reply(replies.not_understood(frame.text, text))
+            return _reply(replies.not_understood(_as_written(frame.text, written), written))
         if intent in _CARRIED:
             carried = intent
     if composer.tasks:
@@ -160,12 +164,14 @@ def _reply(text: Text) -> Proposal:
     return Proposal(ReplyVerdict.NEW_REQUEST, reply=text)
 
 
-def _refusal(frame: Frame, intent: Intent, text: str, written: str) -> Text:
+def _refusal(frame: Frame, intent: Intent, text: str, written: str, *, has_forecasts: bool) -> Text:
+    if negated_command(frame.words):
+        return replies.forbidden(written if frame.text == text else frame.text)
     part = " ".join(frame.leftovers)
-    if in_plain_words(written) != written and not all(word in written for word in part.split()):
-        return replies.not_understood(written, written)  # a set phrase is quoted as it was written
+    if _as_written(part, written) != part:
+        return replies.not_understood(written, written)
     if intent is Intent.WEATHER and frame.has(Cat.OTHER_TIME):
-        return replies.current_weather_only(part)
+        return replies.current_weather_only(part) if has_forecasts else replies.NO_FORECAST
     return replies.not_understood(part, text)
 
 
@@ -202,7 +208,13 @@ def _only_fillers(frame: Frame) -> bool:
     )
 
 
-def _compose(composer: Composer, frame: Frame, intent: Intent, text: str) -> Text | None:
+def _as_written(part: str, written: str) -> str:
+    """A part as it is quoted to the user; the whole text where a set phrase in it was put into plain words."""
+    changed = in_plain_words(written) != written and not all(word in written for word in part.split())
+    return written if changed else part
+
+
+def _compose(composer: Composer, frame: Frame, intent: Intent, text: str, written: str) -> Text | None:
     match intent:
         case Intent.PLAN:
             return plan_clause(composer, frame)
@@ -216,7 +228,7 @@ def _compose(composer: Composer, frame: Frame, intent: Intent, text: str) -> Tex
             composer.journey(frame)
         case Intent.SEARCH:
             unknown = composer.search_frame(frame)
-            return replies.not_understood(unknown, text) if unknown else None
+            return replies.not_understood(_as_written(unknown, written), written) if unknown else None
         case Intent.POSITION:
             composer.position()
         case Intent.STATE_POSITION:

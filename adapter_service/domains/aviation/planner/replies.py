@@ -65,6 +65,15 @@ def not_understood(part: str, whole: str) -> Text:
     )
 
 
+def forbidden(part: str) -> Text:
+    """A command with a negation: nothing of the message was done."""
+    quote = _quoted(part)
+    return Text(
+        f"Nothing was done, because you said “{quote}”. Say what is to be done, without what is not.",
+        f"Ничего не сделано: вы написали «{quote}». Скажите, что нужно сделать, без того, чего делать не надо.",
+    )
+
+
 def list_is_over(total: int) -> Text:
     """ "Show more" where all has been shown."""
     return Text(f"That was the whole list: {total} in all.", f"Это был весь список, всего {total}.")
@@ -90,6 +99,13 @@ def current_weather_only(part: str) -> Text:
         f"Я могу сообщить только текущую погоду, не «{quote}». Спросите о погоде сейчас, например: «погода в "
         f"Шереметьево».",
     )
+
+
+NO_FORECAST: Final = Text(
+    "There is no forecast, because no folder of weather reports is configured. I can tell the current weather, for "
+    "example “weather at JFK”.",
+    "Прогноза нет: папка с метеосводками не настроена. Могу сообщить текущую погоду, например: «погода в Шереметьево».",
+)
 
 
 def plan_status(title: str, version: int, artifact_id: str, valid: bool | None) -> Text:

@@ -1,4 +1,4 @@
-"""Whether a text merely says yes or no, and whether words are a value. Called by dialogue.py.
+"""Whether a text says yes or no and nothing else, and whether words are a value. Called by dialogue.py.
 
 Words never approve, and they are no value either: who approves a draft by text must not change it by that (C7, E5).
 """
@@ -13,24 +13,199 @@ from adapter_service.domains.workbench.planner.lookup import Lookup
 from adapter_service.domains.workbench.planner.words import PUBLISH
 
 _SAYS: Final = frozenset(
-    """
-    yes yep yeah yup ok okay sure approve approved approving confirm confirmed accept accepted agree agreed authorise
-    authorize allow ahead fine good great perfect right correct lgtm certainly absolutely proceed alright
-    да ага угу ок окей конечно давай давайте хорошо ладно согласен согласна согласны одобряю одобряем одобрено одобрить
-    подтверждаю подтверждаем подтверждено подтвердить утверждаю утверждаем принимаю разрешаю верно правильно отлично
-    прекрасно годится подходит устраивает поехали вперед вперёд действуй действуйте
-    no nope nah not reject rejected decline disagree wrong bad нет неа не отклоняю отклонено отклонить против неверно
-    неправильно плохо
-    """.split()
+    [
+        "yes",
+        "yep",
+        "yeah",
+        "yup",
+        "ok",
+        "okay",
+        "sure",
+        "approve",
+        "approved",
+        "approving",
+        "confirm",
+        "confirmed",
+        "accept",
+        "accepted",
+        "agree",
+        "agreed",
+        "authorise",
+        "authorize",
+        "allow",
+        "ahead",
+        "fine",
+        "good",
+        "great",
+        "perfect",
+        "right",
+        "correct",
+        "lgtm",
+        "certainly",
+        "absolutely",
+        "proceed",
+        "alright",
+        "да",
+        "ага",
+        "угу",
+        "ок",
+        "окей",
+        "конечно",
+        "давай",
+        "давайте",
+        "хорошо",
+        "ладно",
+        "согласен",
+        "согласна",
+        "согласны",
+        "одобряю",
+        "одобряем",
+        "одобрено",
+        "одобрить",
+        "подтверждаю",
+        "подтверждаем",
+        "подтверждено",
+        "подтвердить",
+        "утверждаю",
+        "утверждаем",
+        "принимаю",
+        "разрешаю",
+        "верно",
+        "правильно",
+        "отлично",
+        "прекрасно",
+        "годится",
+        "подходит",
+        "устраивает",
+        "поехали",
+        "вперед",
+        "вперёд",
+        "действуй",
+        "действуйте",
+    ]
+)
+_DENIES: Final = frozenset(
+    [
+        "no",
+        "nope",
+        "nah",
+        "not",
+        "reject",
+        "rejected",
+        "decline",
+        "disagree",
+        "wrong",
+        "bad",
+        "нет",
+        "неа",
+        "не",
+        "отклоняю",
+        "отклонено",
+        "отклонить",
+        "против",
+        "неверно",
+        "неправильно",
+        "плохо",
+    ]
 )
 _BESIDE: Final = frozenset(
-    """
-    i i'm we we're it it's this that that's the a all everything is are am was be do does please go now so just then to
-    with your my our me you let's let and looks look seems sounds of course very for change changes draft edit thanks
-    thank hereby fully can may will
-    я мы это этот эту этого этой всё все его её ее их с со на и а ну пожалуйста так очень уже теперь сейчас можно можете
-    вполне меня нас мне нам изменение изменения правку правки черновик спасибо делай делайте
-    """.split()
+    [
+        "i",
+        "i'm",
+        "we",
+        "we're",
+        "it",
+        "it's",
+        "this",
+        "that",
+        "that's",
+        "the",
+        "a",
+        "all",
+        "everything",
+        "is",
+        "are",
+        "am",
+        "was",
+        "be",
+        "do",
+        "does",
+        "please",
+        "go",
+        "now",
+        "so",
+        "just",
+        "then",
+        "to",
+        "with",
+        "your",
+        "my",
+        "our",
+        "me",
+        "you",
+        "let's",
+        "let",
+        "and",
+        "looks",
+        "look",
+        "seems",
+        "sounds",
+        "of",
+        "course",
+        "very",
+        "for",
+        "change",
+        "changes",
+        "draft",
+        "edit",
+        "thanks",
+        "thank",
+        "hereby",
+        "fully",
+        "can",
+        "may",
+        "will",
+        "я",
+        "мы",
+        "это",
+        "этот",
+        "эту",
+        "этого",
+        "этой",
+        "всё",
+        "все",
+        "его",
+        "её",
+        "ее",
+        "их",
+        "с",
+        "со",
+        "на",
+        "и",
+        "а",
+        "ну",
+        "пожалуйста",
+        "так",
+        "очень",
+        "уже",
+        "теперь",
+        "сейчас",
+        "можно",
+        "можете",
+        "вполне",
+        "меня",
+        "нас",
+        "мне",
+        "нам",
+        "изменение",
+        "изменения",
+        "правку",
+        "правки",
+        "черновик",
+        "спасибо",
+        "делай",
+        "делайте",
+    ]
 )
 _PUBLISHES: Final = re.compile(PUBLISH, re.IGNORECASE)
 _WORD: Final = re.compile(r"[\w'’-]+")
@@ -40,14 +215,21 @@ _WRITTEN_AS_A_VALUE: Final = re.compile(r"(?=\S*[\d/:._@=-])\S*\w\S*|[A-Z][A-Z]+
 _JSON: Final = re.compile(r"[\[{].*[\]}]", re.DOTALL)
 
 
-def only_agrees(text: str) -> bool:
+def only_yes_or_no(text: str) -> bool:
     """Does the whole text say yes or no and nothing else: "yes, I approve it", «да, публикуй», "no"?"""
-    said = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
-    if not said or text.rstrip().endswith("?"):
-        return False
-    publishes = [_PUBLISHES.fullmatch(word) is not None for word in said]
-    known = all(word in _SAYS or word in _BESIDE or verb for word, verb in zip(said, publishes, strict=True))
-    return known and any(word in _SAYS or verb for word, verb in zip(said, publishes, strict=True))
+    said = _words_of(text)
+    speaks = [word in _SAYS or word in _DENIES or _PUBLISHES.fullmatch(word) is not None for word in said]
+    known = all(says or word in _BESIDE for word, says in zip(said, speaks, strict=True))
+    return any(speaks) and known and not text.rstrip().endswith("?")
+
+
+def only_yes(text: str) -> bool:
+    """Does the whole text say yes and nothing else?"""
+    return only_yes_or_no(text) and _DENIES.isdisjoint(_words_of(text))
+
+
+def _words_of(text: str) -> list[str]:
+    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
 
 
 def is_value(words: str, lookup: Lookup, *, introduced: bool) -> bool:
@@ -57,7 +239,7 @@ def is_value(words: str, lookup: Lookup, *, introduced: bool) -> bool:
     ("no, platform") only where it is `introduced` as one and a document of the workspace holds it.
     """
     said = words.strip()
-    if not said or only_agrees(said):
+    if not said or only_yes_or_no(said):
         return False
     if unquoted(said) != said or _JSON.fullmatch(said):
         return True
@@ -65,4 +247,4 @@ def is_value(words: str, lookup: Lookup, *, introduced: bool) -> bool:
         return False
     if _SCALAR.fullmatch(said) or _WRITTEN_AS_A_VALUE.fullmatch(said):
         return True
-    return introduced and not lookup.surely_names_document(said) and lookup.is_written_somewhere(said)
+    return introduced and lookup.is_written_somewhere(said)

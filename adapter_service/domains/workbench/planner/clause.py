@@ -30,7 +30,7 @@ class Clause:
 def clause_of(text: str, lookup: Lookup) -> Clause:
     """A clause without what carries no meaning."""
     asks = text.rstrip(" .!").endswith("?")
-    plain = words.TRAILER.sub("", words.LEAD_IN.sub("", text.strip()).rstrip(" ?.!"))
+    plain = words.TRAILER.sub("", words.LEAD_IN.sub("", text.strip()).rstrip(" ?.!")).rstrip(" .!;,")
     plain = words.LEAD_IN.sub("", plain) or text.strip(" ?.!,")
     return Clause(plain, asks or words.QUESTION_WORD.match(plain) is not None, lookup)
 

@@ -68,7 +68,7 @@ class Composer:
             case c.Undo(everything):
                 return self._on_drafts("undo_change", {"everything": ValueFill(everything)}, settled=replies.SETTLED)
             case c.ShowChange():
-                return self._on_drafts("show_change")
+                return self._show_change()
             case c.More():
                 return self._more()
             case c.Talk(reply):
@@ -161,6 +161,11 @@ class Composer:
         found = self._lookup.view.match_documents(phrase.name, limit=2, type=phrase.kind)
         unique = len(found) == 1 or (len(found) == 2 and found[0]["score"] > found[1]["score"])
         return unique and found[0]["key"] == current.title
+
+    def _show_change(self) -> Text | None:
+        newest = next((each for each in self._memory.artifacts if each.kind == _CHANGE), None)
+        published = not self._drafts and newest is not None and newest.settled
+        return self._on_drafts("show_change", {"published": ValueFill(True)} if published else None)
 
     def _on_drafts(
         self, tool: str, more: Mapping[str, Fill] | None = None, *, settled: Text | None = None

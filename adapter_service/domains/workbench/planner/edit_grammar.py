@@ -37,9 +37,12 @@ _FROM_OLD: Final = re.compile(r"\s+(?:from|с|со)\s+\S+(?=\s+(?:to|на)\s+)",
 _AND: Final = re.compile(r"\s*,\s*(?:and\s+|и\s+|а\s+)?|\s+(?:and|и)\s+", re.IGNORECASE)
 _POSSESSIVE: Final = re.compile(r"^(?P<owner>.+?)['’]s\s+(?P<rest>.+)$", re.IGNORECASE)
 _ITS: Final = re.compile(
-    r"^(?:(?:its|their|his|her|его|её|ее|их)|(?:у|in|for|на)\s+(?:него|неё|нее|них|нем|it|them))\s+(?=\S)",
+    r"^(?:(?:its|their|his|her|them|его|её|ее|их|ему|ей|им)|"
+    r"(?:у|in|for|на|для|в)\s+(?:него|неё|нее|ней|них|нем|нём|it|them))\s+(?=\S)",
     re.IGNORECASE,
 )
+# The dative stands behind the field or the value, too: «поставь replicas им 5», «поставь replicas 5 им».
+_FOR_THEM: Final = re.compile(r"\s+(?:ему|ей|им)(?=\s|$)", re.IGNORECASE)
 _IT: Final = re.compile(r"^(?:it|that|this|the value|значение|его|её|ее|это)(?:\s+|$)", re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(
     r"^(?:the\s+|a\s+|an\s+)?(?:new\s+)?(?:field|key|property|setting|entry|поле|ключ|свойство|параметр|"
@@ -77,6 +80,9 @@ def find_place(body: str, lookup: Lookup, preposition: re.Pattern[str] = _PREPOS
     its = _ITS.match(body)
     if its is not None:
         return Place("it", body[its.end() :])
+    theirs = _FOR_THEM.search(body)
+    if theirs is not None:
+        return Place("it", f"{body[: theirs.start()]}{body[theirs.end() :]}")
     best: Place | None = None
     for found in preposition.finditer(body):
         for end in _ends(body, found.end()):
@@ -184,6 +190,8 @@ def _value_alone(body: str) -> str | None:
     to = _BARE_TO.match(rest)
     if to is not None and (it is not None or to.start() == 0):
         value = rest[to.end() :].strip()
+        if it is None and len(value.split()) > 1 and to.group().strip().casefold() == "в":
+            return None  # «в checkout replicas 7»: a place, and what is to be there
         return value or None
     if it is not None and rest and len(rest.split()) == 1:
         return rest
@@ -193,7 +201,9 @@ def _value_alone(body: str) -> str | None:
 def _assignments(text: str, bare_value: bool) -> list[tuple[str, str | None]] | None:
     """ "replicas to 3 and image to x" as pairs; one field without a value is a pair with None."""
     parts = [part for part in _AND.split(text) if part.strip()]
-    pairs = [_assignment(part, bare_value) for part in parts]
+    # "Set replicas to 7, keep quiet": behind a value that was said with "to" a bare word is none.
+    bare = bare_value and _TO.search(parts[0] if parts else "") is None
+    pairs = [_assignment(part, bare) for part in parts]
     if len(parts) > 1 and all(pair is not None and pair[1] is not None for pair in pairs):
         return [pair for pair in pairs if pair is not None]
     whole = _assignment(text, bare_value)

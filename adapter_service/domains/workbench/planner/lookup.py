@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from adapter_service.domains.workbench.errors import WorkbenchError
+from adapter_service.domains.workbench.field_names import switch_below
 from adapter_service.domains.workbench.noun_phrases import NounPhrase, read_phrase, type_named
 from adapter_service.domains.workbench.pointing_words import points_back
 from adapter_service.domains.workbench.resolvers import LIKELY, SURE, pages_named
@@ -77,6 +79,16 @@ class Lookup:
     def is_type(self, word: str) -> bool:
         """Is one word a type?"""
         return bool(type_named(self.shown(word), self.view))
+
+    def is_switch(self, key: str, path: str) -> bool:
+        """Is a document's field true or false now, or an object that is switched by such a field? False for none."""
+        if self.view is None or self.view.find(key) is None:
+            return False
+        try:
+            value = self.view.get_value(key, path)
+        except WorkbenchError:
+            return False
+        return isinstance(value, bool) or bool(switch_below(value))
 
     def is_written_somewhere(self, word: str) -> bool:
         """Does a document of the workspace hold the word?"""

@@ -16,12 +16,14 @@ from typing import Any, Final
 from adapter_service.domains.workbench.noun_phrases import unquoted
 from adapter_service.domains.workbench.planner import commands as c
 from adapter_service.domains.workbench.planner import dialogue, replies
+from adapter_service.domains.workbench.planner.already import without_idle_publication
 from adapter_service.domains.workbench.planner.clause import clause_of
 from adapter_service.domains.workbench.planner.clauses import split_clauses
 from adapter_service.domains.workbench.planner.composing import Composer
 from adapter_service.domains.workbench.planner.lookup import Lookup
 from adapter_service.domains.workbench.planner.quotes import Quotes
 from adapter_service.domains.workbench.planner.reading import read_clause
+from adapter_service.domains.workbench.planner.trailing import leftover, without_restraint
 from adapter_service.sdk import PlanningRequest, Proposal, ReplyVerdict, Text
 
 # A longer text is no request of this domain; the Loop has a limit of its own, this one keeps the reading cheap.
@@ -50,7 +52,8 @@ class WorkbenchPlanner:
         lookup = Lookup.of(request.workspace)
 
         def read(said: str) -> list[c.Command]:
-            return read_message(said, lookup)
+            # Beside a question or an approval "but do not publish it" contradicts what is under way: not heeded.
+            return read_message(said, lookup, heeds_restraint=request.begins_interaction)
 
         def understand(said: str) -> Proposal:
             return _understand(said, request, lookup)
@@ -60,8 +63,8 @@ class WorkbenchPlanner:
                 return Proposal(ReplyVerdict.NEW_REQUEST, reply=replies.NOTHING_TO_CANCEL)
             return understand(text)
         if request.open_question is not None:
-            return dialogue.answer_or_else(text, request, read, understand)
-        return dialogue.while_busy(text, request, read, understand)
+            return dialogue.answer_or_else(text, request, lookup, read, understand)
+        return dialogue.while_busy(text, request, lookup, read, understand)
 
 
 def normalise(text: str) -> str:
@@ -71,16 +74,33 @@ def normalise(text: str) -> str:
     return re.sub(r"[^\S\n]+", " ", text).strip()
 
 
-def read_message(text: str, lookup: Lookup) -> list[c.Command]:
+def read_message(text: str, lookup: Lookup, *, heeds_restraint: bool = True) -> list[c.Command]:
     """The commands of a message in order, with its quoted parts as they were written."""
     quotes = Quotes()
     shown = Lookup(lookup.view, quotes.show)
+    hidden = quotes.hide(text)
+    plain, restrained = without_restraint(hidden) if heeds_restraint else (hidden, False)
+    found = _commands(plain, shown)
+    if plain != hidden and not any(isinstance(each, c.Edit | c.Create) for each in found):
+        found, restrained = _commands(hidden, shown), False  # such words may be asked about
+    if restrained and any(isinstance(each, c.Publish) for each in found):
+        return [c.Talk(replies.CONTRADICTION, refusal=True)]
+    return [_with_quotes(each, quotes) for each in found]
+
+
+def _commands(hidden: str, lookup: Lookup) -> list[c.Command]:
     found: list[c.Command] = []
-    for part in split_clauses(_POLITE.sub(" ", quotes.hide(text))):
-        clause = clause_of(part, shown)
+    for part in split_clauses(_POLITE.sub(" ", hidden)):
+        clause = clause_of(part, lookup)
         if clause.text:
-            found += [_with_quotes(each, quotes) for each in read_clause(clause)]
+            found += [_or_refused(each, clause.text) for each in read_clause(clause)]
     return found
+
+
+def _or_refused(command: c.Command, clause: str) -> c.Command:
+    """An edit that has taken words behind it for its own is none."""
+    part = leftover(command, clause) if isinstance(command, c.Edit) else ""
+    return c.Talk(replies.not_a_value(part), refusal=True) if part else command
 
 
 def _with_quotes(command: c.Command, quotes: Quotes) -> c.Command:
@@ -119,7 +139,7 @@ def _understand(text: str, request: PlanningRequest, lookup: Lookup) -> Proposal
         else:
             return _reply(reply)
     if composer.tasks:
-        return Proposal(ReplyVerdict.NEW_REQUEST, tasks=tuple(composer.tasks))
+        return Proposal(ReplyVerdict.NEW_REQUEST, tasks=without_idle_publication(composer.tasks, request))
     return _reply(talk or replies.not_understood(text))
 
 

@@ -12,7 +12,7 @@ from typing import Final
 _QUOTED: Final = re.compile(r"“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|(?<!\w)\"[^\"\n]*\"|`[^`\n]*`|(?<!\w)'[^'\n]*'(?!\w)")
 # JSON values are one word, too.
 _BRACKETED: Final = re.compile(r"(?<![\w.\]])[\[{][^\[\]{}\n]*[\]}]")
-_MARK: Final = re.compile("\ue000(\\d+)\ue001")
+MARK: Final = re.compile("\ue000(\\d+)\ue001")
 
 
 @dataclass
@@ -34,11 +34,11 @@ class Quotes:
 
     def show(self, text: str) -> str:
         """The text with the quoted parts back in their places."""
-        while _MARK.search(text):
-            text = _MARK.sub(lambda match: self.parts[int(match.group(1))], text)
+        while MARK.search(text):
+            text = MARK.sub(lambda match: self.parts[int(match.group(1))], text)
         return text
 
 
 def is_marked(word: str) -> bool:
     """Does the word stand for a quoted part?"""
-    return _MARK.fullmatch(word) is not None
+    return MARK.fullmatch(word) is not None

@@ -10,6 +10,7 @@ from adapter_service.domains.workbench.planner.clause import ANY_CASE, Clause, R
 from adapter_service.domains.workbench.planner.commands import (
     AskDocumentation,
     Compare,
+    FindDocuments,
     ListDocuments,
     ReadDocument,
     ReadPage,
@@ -172,10 +173,13 @@ def read_explicit_documentation(clause: Clause) -> Read:
 _OF_TYPE: Final = re.compile(
     r"^(?:the |all |все )?(?:documents?|files?|документ\w*|файл\w*) (?:of (?:the )?type|типа|вида) ", ANY_CASE
 )
+_LIST_ALONE: Final = full(rf"{words.SHOW}(?: me)?(?: мне)? (?:(?:the |a )?list|список|перечень)")
 _LIST_FORMS: Final = tuple(
     re.compile(pattern, ANY_CASE)
     for pattern in (
-        rf"(?:{words.LIST}|{words.SHOW}|{words.FIND})(?: me)?(?: us)?(?: (?:a|the) list of)? (?P<kind>.+)",
+        rf"(?:{words.LIST}|{words.SHOW}|{words.FIND})(?: me)?(?: us)?(?: мне| нам)?"
+        r"(?: (?:(?:a |the )?list of(?: all)?|(?:полный |весь )?(?:список|перечень))(?: всех)?(?P<listed>))?"
+        r" (?P<kind>.+)",
         r"(?:what|which|how many) (?P<kind>.+?) (?:are|is|do we have|do you have|have we(?: got)?|exist|are there|"
         r"there are)"
         r"(?: there| here| available| defined)*",
@@ -191,6 +195,8 @@ _LIST_FORMS: Final = tuple(
 
 def read_list(clause: Clause) -> Read:
     """All documents, or those of a type."""
+    if _LIST_ALONE(clause.text):
+        return [ListDocuments()]
     for form in _LIST_FORMS:
         found = form.fullmatch(clause.text)
         if found is None:
@@ -198,7 +204,7 @@ def read_list(clause: Clause) -> Read:
         said = _OF_TYPE.sub("", found["kind"])
         phrase = clause.lookup.phrase(said)
         if phrase.name:
-            explicit = re.match(rf"{words.LIST}(?!\w)", clause.text, ANY_CASE)
+            explicit = re.match(rf"{words.LIST}(?!\w)", clause.text, ANY_CASE) or _says_list(found)
             if explicit and len(phrase.name.split()) == 1 and not clause.lookup.names_document(phrase.name):
                 return [ListDocuments(phrase.name)]  # an unknown type: the question says which there are
             continue
@@ -209,14 +215,30 @@ def read_list(clause: Clause) -> Read:
     return None
 
 
+def _says_list(found: re.Match[str]) -> bool:
+    """ "show a list of gizmos", «покажи список gizmos»: what is listed is a type, not a document."""
+    return found.groupdict().get("listed") is not None
+
+
 def _is_one(said: str, lookup: Lookup) -> bool:
     """ "the config" where a document is called so, too."""
     return lookup.score(said) >= SURE and not re.match(r"(?:all|все)\s", said, ANY_CASE)
 
 
+_A_LIST_OF: Final = re.compile(
+    rf"^{words.SHOW}(?: me| us| мне| нам)? (?:(?:a |the )?list of|(?:полный |весь )?(?:список|перечень)) ", ANY_CASE
+)
+
+
+_FIELD_ALONE: Final = re.compile(r"(?:the )?(?:field|поле) (?P<field>[\w$./-]+)", ANY_CASE)
+
+
 def read_search(clause: Clause) -> Read:
     """A search by type, fields and words."""
-    return conditions.read_find(clause.text, clause.lookup)
+    alone = _FIELD_ALONE.fullmatch(clause.text)
+    if alone is not None:
+        return [FindDocuments(where={alone["field"]: None})]
+    return conditions.read_find(_A_LIST_OF.sub("find ", clause.text), clause.lookup)
 
 
 _SHOW_IT: Final = re.compile(

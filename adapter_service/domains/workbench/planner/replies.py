@@ -41,6 +41,10 @@ SETTLED: Final = Text(
     "Nothing was done: the last draft has been published already, and there is no newer one.",
     "Ничего не сделано: последний черновик уже опубликован, а нового нет.",
 )
+CONTRADICTION: Final = Text(
+    "Nothing was done: the message says both to publish and not to publish. Say one of them.",
+    "Ничего не сделано: в сообщении сказано и опубликовать, и не публиковать. Оставьте что-то одно.",
+)
 NO_DELETION: Final = Text(
     "Nothing was done: I change fields of documents, and cannot delete whole files.",
     "Ничего не сделано: я меняю поля документов, а удалять файлы целиком не умею.",
@@ -61,6 +65,17 @@ def not_understood(part: str) -> Text:
     return Text(
         f"I did not understand “{quote}”, so nothing was done. {HELP.en}",
         f"Я не понял: «{quote}», поэтому ничего не сделано. {HELP.ru}",
+    )
+
+
+def not_a_value(part: str) -> Text:
+    """Words behind an edit that may not become a part of its value."""
+    quote = _quoted(part)
+    return Text(
+        f"I did not understand “{quote}”, so nothing was done. If these words belong to the value, put all of the "
+        f"value in quotation marks.",
+        f"Я не понял: «{quote}», поэтому ничего не сделано. Если эти слова входят в значение, возьмите всё значение "
+        f"в кавычки.",
     )
 
 

@@ -325,11 +325,14 @@ class Domain(_message.Message):
     TOOLS_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
     AVAILABLE_FIELD_NUMBER: _builtins.int
+    USES_WORKSPACE_FIELD_NUMBER: _builtins.int
     domain: _builtins.str
     title: _builtins.str
     version: _builtins.str
     available: _builtins.bool
     """False: its Adapter does not answer now; tools and version are then empty."""
+    uses_workspace: _builtins.bool
+    """Whether its conversations work on a workspace, which a client may upload."""
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[_domain_adapter_service_pb2.Tool]: ...
     @_builtins.property
@@ -343,10 +346,11 @@ class Domain(_message.Message):
         tools: _abc.Iterable[_domain_adapter_service_pb2.Tool] | None = ...,
         limits: Global___Limits | None = ...,
         available: _builtins.bool = ...,
+        uses_workspace: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "domain", b"domain", "limits", b"limits", "title", b"title", "tools", b"tools", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available", b"available", "domain", b"domain", "limits", b"limits", "title", b"title", "tools", b"tools", "uses_workspace", b"uses_workspace", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
